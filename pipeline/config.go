@@ -1,5 +1,4 @@
-// Package pipeline holds the nouns of a pipeline and the order they run in:
-// Config as read from PIPELINE.hcl, Graph of the tasks selected, Scheduler that
+// Package pipeline defines Config as read from PIPELINE.hcl, Graph of the selected tasks, and Scheduler, which
 // walks it. It does no I/O: what a task does is passed to it.
 package pipeline
 
@@ -33,12 +32,13 @@ type Secret struct {
 	Value string
 }
 
-// A Text is a string of the file, with what must not be said aloud.
+// A Text is a string of the file, with what must not be shown.
 type Text struct {
 	Value   string
 	Secrets []string // the names secret() was asked for to make Value, sorted
 	Missing []string // those of them that are not set: an error when the task is about to run
-	Hidden  string   // Value without the secrets in it, where there are any: what is quoted or cut hides from a redactor
+	// Value without the secrets in it, where there are any: what is quoted or cut hides from a redactor
+	Hidden string
 }
 
 // Show returns the text without its secrets, for people and records.

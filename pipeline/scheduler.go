@@ -15,7 +15,7 @@ const (
 	Signal     Reason = "signal"     // the walk was cancelled
 )
 
-// An End is what became of one task in a walk.
+// An End is how one task ended in a walk.
 type End struct {
 	Task      *Task
 	Started   bool
@@ -29,7 +29,8 @@ type Scheduler struct {
 	Parallel  int                                      // tasks at a time; below 1 means 1
 	KeepGoing bool                                     // after a failure, what does not depend on it goes on
 	Do        func(ctx context.Context, t *Task) error // an error means: did not pass
-	Skip      func(End)                                // told of each task that is not started, as soon as that is known; may be nil
+	// called with each task that is not started, as soon as that is known; may be nil
+	Skip func(End)
 }
 
 // Walk runs every task of g after what it depends on. After the first failure nothing new starts, and what runs is
@@ -45,7 +46,7 @@ func (s Scheduler) Walk(ctx context.Context, g *Graph) []End {
 	running := 0
 	for {
 		if !w.stopped && ctx.Err() != nil {
-			w.cancel(s.Skip)
+			w.stop(s.Skip, func(int) (Reason, string) { return Signal, "" })
 		}
 		for !w.stopped && w.ready.Len() > 0 && running < max(s.Parallel, 1) {
 			i := w.next()
@@ -166,11 +167,8 @@ func (w *walk) below(at int) []int {
 	return all
 }
 
-// cancel stops the walk because its context has ended.
-func (w *walk) cancel(skip func(End)) {
-	w.stop(skip, func(int) (Reason, string) { return Signal, "" })
-}
-
+// stop ends the walk: nothing new starts, and each task that has not started is skipped with the reason that why
+// returns.
 func (w *walk) stop(skip func(End), why func(int) (Reason, string)) {
 	w.stopped = true
 	for i := range w.ends {

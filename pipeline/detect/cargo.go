@@ -1,7 +1,8 @@
 // Rust packages and workspaces.
 package detect
 
-// rustEnv are the settings of cargo and rustup that people set. Not CARGO_*: CARGO_REGISTRY_TOKEN begins like that too.
+// rustEnv are the settings of cargo and rustup that people set. Not CARGO_*: CARGO_REGISTRY_TOKEN begins like that
+// too.
 var rustEnv = []string{"CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_NET_OFFLINE", "CARGO_BUILD_JOBS", "RUSTFLAGS", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"}
 
 func (d *detector) cargo(f *folder) *project {
@@ -39,7 +40,8 @@ func (d *detector) cargo(f *folder) *project {
 		name: "clippy", about: "Find common mistakes (add -- -D warnings to fail on warnings)", argv: cargo("clippy", "--all-targets"), sources: true,
 		timeout: "15m", needs: []string{"cargo", "cargo-clippy"},
 	})
-	// What cargo makes lies in target/, which only cargo can tell apart: without inputs it is asked every time, and it is quick.
+	// What cargo makes is in target/, and only cargo knows what is up to date there: without inputs it runs every
+	// time, and is quick.
 	d.add(p, &task{name: "build", about: "Compile everything", argv: cargo("build"), timeout: "20m"})
 	d.add(p, &task{name: "test", about: "Run the tests", argv: cargo("test"), sources: true, timeout: "20m", checks: true})
 	return p

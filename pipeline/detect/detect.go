@@ -1,8 +1,8 @@
 // Package detect reads a project and drafts a PIPELINE.hcl for it. It reads files and runs nothing.
 //
-// The steps: the folders (tree.go, two levels deep) → what each of them is (golang.go, node.go, python.go, cargo.go, cmake.go,
-// runner.go) as projects with tasks (project.go) → which of them count (front.go) → the text (write.go). The readers of foreign
-// formats (formats.go, makefile.go, recipe.go) read only what is needed.
+// The steps: the folders (tree.go, two levels deep) → what each of them is (golang.go, node.go, python.go,
+// cargo.go, cmake.go, runner.go) as projects with tasks (project.go) → which of them count (front.go) → the text
+// (write.go). The readers of foreign formats (formats.go, makefile.go, recipe.go) read only what is needed.
 package detect
 
 import (
@@ -66,7 +66,7 @@ func lineOf(text []byte, want string) int {
 	return slices.Index(strings.Split(string(text), "\n"), want) + 1
 }
 
-// A detector is what is known while the folders are visited, the upper ones first.
+// A detector is the state while the folders are visited, the upper ones first.
 type detector struct {
 	*tree
 	has      func(program string) bool
@@ -83,7 +83,7 @@ const most = 24
 func (d *detector) folder(f *folder) {
 	if d.root != "" && f.path != top && mentions(d.root, f.path) {
 		if len(d.kinds(f)) > 0 {
-			d.note("%s: left to the root's own tasks, which name that folder", show(f.path))
+			d.note("%s: left to the root's own tasks, which name that folder", f.path+"/")
 		}
 		return
 	}
@@ -91,7 +91,7 @@ func (d *detector) folder(f *folder) {
 	for _, p := range found {
 		p.mixed = len(found) > 1
 		if len(d.projects) == most {
-			d.over = append(d.over, show(p.dir))
+			d.over = append(d.over, p.dir+"/")
 			continue
 		}
 		d.projects = append(d.projects, p)

@@ -1,6 +1,6 @@
-// Which of the things in a folder become tasks. A Makefile, justfile or Taskfile that has a target for two of build, lint and
-// test is the front door of its folder: it knows flags that nobody else knows. Else the language's own commands are used.
-// A package.json with scripts is always its folder's own front door.
+// Which of the things in a folder become tasks. A Makefile, justfile or Taskfile that has a target for two of
+// build, lint and test is the front door of its folder: it knows flags that nobody else knows. Else the language's
+// own commands are used. A package.json with scripts is always its folder's own front door.
 package detect
 
 import (
@@ -66,7 +66,7 @@ func frontDoor(p *project) bool {
 	return len(sorts) > 1
 }
 
-// sortOf is what a target is about: build, lint or test.
+// sortOf returns what a target is for: build, lint or test.
 func sortOf(name string) string {
 	switch name {
 	case "build", "all", "compile":

@@ -18,7 +18,7 @@ type project struct {
 	sources []string // globs relative to dir, "!" in front takes away: what its tasks read
 	mixed   bool     // another kind lives in the same folder
 
-	local string // name of the locals entry that holds sources
+	local string // name of the locals entry for sources
 }
 
 type task struct {

@@ -128,7 +128,8 @@ func (d *detector) pythonic(f *folder, t toml, pytest bool) pythonic {
 		return other
 	}
 	if usable && !d.has(how) {
-		d.note("%s: %s is not in PATH here, so %s runs the tasks of this project", show(f.path), how, cmp.Or(other.venv, "python3"))
+		instead := cmp.Or(other.venv, "python3")
+		d.note("%s/: %s is not in PATH here, so %s runs the tasks of this project", f.path, how, instead)
 		return other
 	}
 	py := pythonic{how: how}

@@ -85,7 +85,8 @@ func (t *tree) folders() ([]*folder, error) {
 					t.note("only the first %d folders were read", maxFolders)
 					return append(all, next...), nil
 				}
-				if sub, err := t.folder(path.Join(f.path, name)); err == nil { // what cannot be entered holds nothing for us
+				sub, err := t.folder(path.Join(f.path, name))
+				if err == nil { // a folder that cannot be entered is left out
 					next = append(next, sub)
 				}
 			}
@@ -210,6 +211,3 @@ func line(text string, most int) string {
 
 // at names a file of a folder for a person.
 func at(dir, name string) string { return path.Join(dir, name) }
-
-// show names a folder for a person.
-func show(dir string) string { return dir + "/" }

@@ -13,9 +13,8 @@ const (
 
 // A member is one workspace.
 type member struct {
-	dir     string
-	name    string
-	scripts map[string]string
+	dir string
+	*manifest
 }
 
 // nodeMembers finds the workspaces and keeps them from becoming projects of their own.
@@ -49,7 +48,7 @@ func (d *detector) nodeMembers(f *folder, m *manifest, g manager) []member {
 		}
 		d.belongs("node", dir)
 		if w := d.manifest(sub); w != nil {
-			all = append(all, member{dir, w.name, w.scripts})
+			all = append(all, member{dir, w})
 		}
 	}
 	return all

@@ -18,7 +18,7 @@ const (
 	maxAllInstances = 20000 // of all tasks that are multiplied
 )
 
-// A multiple is what for_each or matrix make of one task. It belongs to the task's block.
+// A multiple is the instances that for_each or matrix make from one task. It belongs to the task's block.
 type multiple struct {
 	root    string              // each or matrix; empty for a task that is not multiplied
 	keys    []string            // of the instances, in their order
@@ -80,8 +80,8 @@ func (r *multiplier) multiple(b *block) *multiple {
 	return m
 }
 
-// forEach makes an instance for each element, in the order in which they are written; of a map or set that is not written
-// out, in the order of its keys.
+// forEach makes an instance for each element, in the order in which they are written; of a map or set that is not
+// written out, in the order of its keys.
 func (r *multiplier) forEach(a *hcl.Attribute, b *block, m *multiple) bool {
 	const example = `Write for_each = ["a", "b"] or for_each = { a = 1, b = 2 }.`
 	v, ok := r.value(a)
@@ -139,8 +139,8 @@ type axis struct {
 	texts  []string
 }
 
-// matrix makes an instance for each combination. The axes are in the order in which they are written; where the map is not
-// written out, in the order of their names. The last one changes fastest.
+// matrix makes an instance for each combination. The axes are in the order in which they are written; where the map
+// is not written out, in the order of their names. The last one changes fastest.
 func (r *multiplier) matrix(a *hcl.Attribute, b *block, m *multiple) bool {
 	v, ok := r.value(a)
 	if !ok {
@@ -223,8 +223,8 @@ func (r *multiplier) axis(name string, list cty.Value, at hcl.Range) (axis, bool
 	return x, ok
 }
 
-// inOrder lists the elements of a value, each with its key: those of a map in the order in which the expression, or the local
-// that it names, writes them.
+// inOrder lists the elements of a value, each with its key: those of a map in the order in which the expression, or
+// the local that it names, writes them.
 func (r *multiplier) inOrder(v cty.Value, expr hcl.Expression) [][2]cty.Value {
 	for named := true; named; {
 		switch e := expr.(type) {

@@ -37,18 +37,17 @@ func (r *evaluator) check(expr hcl.Expression, p place) naming {
 	for _, t := range n.names {
 		n.fine = r.checkName(t, p) && n.fine
 	}
-	n.varies = n.fine && (n.has("each") || n.has("matrix"))
-	r.rounds.Bound(expr, func(call *hclsyntax.FunctionCallExpr) { n.fine = r.checkCall(call) && n.fine })
+	n.varies = n.fine && slices.ContainsFunc(n.names, func(t hcl.Traversal) bool {
+		return t.RootName() == "each" || t.RootName() == "matrix"
+	})
+	r.rounds.Bound(expr, func(call *hclsyntax.FunctionCallExpr) {
+		if _, ok := r.funcs[call.Name]; !ok {
+			n.fine = false
+			r.wrongWord(call.NameRange, fmt.Sprintf("there is no function %q", call.Name), call.Name,
+				slices.Sorted(maps.Keys(r.funcs)), "async-pipeline schema --markdown lists the functions.")
+		}
+	})
 	return n
-}
-
-func (r *evaluator) checkCall(call *hclsyntax.FunctionCallExpr) bool {
-	if _, ok := r.funcs[call.Name]; ok {
-		return true
-	}
-	r.wrongWord(call.NameRange, fmt.Sprintf("there is no function %q", call.Name), call.Name,
-		slices.Sorted(maps.Keys(r.funcs)), "async-pipeline schema --markdown lists the functions.")
-	return false
 }
 
 // of lists the names after one root: a, b for var.a and var.b.
@@ -62,10 +61,6 @@ func (n naming) of(root string) []string {
 		}
 	}
 	return all
-}
-
-func (n naming) has(root string) bool {
-	return slices.ContainsFunc(n.names, func(t hcl.Traversal) bool { return t.RootName() == root })
 }
 
 // checkName adds a fault where a name does not exist, and reports whether it does.

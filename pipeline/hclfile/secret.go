@@ -16,13 +16,13 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// secrets are the values that must not be said, by value, and the names that were asked for.
+// secrets are the values that must not be shown, by value, and the names given to secret().
 type secrets struct {
-	file   []byte              // what it says is no secret
+	file   []byte              // a text in it is no secret
 	values map[string]string   // value → name
 	raw    map[string][]string // name → values, for those that are set
 	absent map[string]bool     // names that are not
-	closed []hcl.Range         // places of the file that say nothing, in its order
+	closed []hcl.Range         // places of the file that do not count for that, in its order
 }
 
 // A secretMark marks every value made from secret(name), or from the sensitive variable that is called var.NAME.

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// warnVars warns of values that become part of a shell text: of each once, at its own name if it is named.
+// warnVars warns of values that become part of a shell text: once for each, at its own name if the text has it.
 func (r *commands) warnVars(a *hcl.Attribute) {
 	told := make(map[string]bool)
 	names := a.Expr.Variables()

@@ -19,7 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// VarPrefix is what the environment's names of variables begin with.
+// VarPrefix begins the names of environment variables that set variables.
 const VarPrefix = "ASYNC_PIPELINE_VAR_"
 
 // variables reads variable blocks, files of variables, and what comes from the command line and the environment.
@@ -391,7 +391,7 @@ const typeForms = "Write string, number, bool, any, list(TYPE), set(TYPE), map(T
 // unknownType matches the library's message for an unknown type.
 var unknownType = regexp.MustCompile(`^(?:The k|K)eyword "(.*)" is not a valid type`)
 
-// wrongTypeName adds a fault for what the library says of a type.
+// wrongTypeName adds a fault for a type that the library refuses.
 func (r *variables) wrongTypeName(at hcl.Range, d *hcl.Diagnostic) {
 	if m := unknownType.FindStringSubmatch(d.Detail); m != nil {
 		r.wrongWord(at, fmt.Sprintf("there is no type %q", m[1]), m[1], typeNames, typeForms)

@@ -16,14 +16,14 @@ type word struct {
 	// Of a block.
 	label   string  // what its label is, or ""
 	once    bool    // a second one in the same place is a fault
-	free    bool    // any attribute may stand inside
+	free    bool    // any attribute is allowed inside
 	kinds   []*word // the blocks that its label chooses from
 	inner   []*word
 	example string // a whole file that has all of its attributes
 
 	must  bool     // the block around it cannot be without it
-	with  string   // the attribute beside which alone it may stand, and must if it must; empty: it stands by itself
-	oneOf []string // of it and these attributes exactly one must stand
+	with  string   // the attribute that it belongs to: without that it is refused, and must is checked only with it
+	oneOf []string // exactly one of it and these attributes must be written
 	later string   // what it needs that this version does not have; such a word is refused
 }
 
@@ -101,7 +101,7 @@ type Schema struct {
 	Label         string      `json:"label,omitempty"` // what the block's label is: NAME, or the kind that is described, as it is written: "agent"
 	Doc           string      `json:"doc"`
 	Required      bool        `json:"required"` // the block around it cannot be without it
-	Repeats       bool        `json:"repeats"`  // more than one may stand in the same place
+	Repeats       bool        `json:"repeats"`  // more than one is allowed in the same place
 	AnyAttributes bool        `json:"any_attributes,omitempty"`
 	Attributes    []Attribute `json:"attributes"`
 	Blocks        []Schema    `json:"blocks"`
@@ -115,8 +115,8 @@ type Attribute struct {
 	Default  string `json:"default,omitempty"` // as it would be written
 	Doc      string `json:"doc"`
 
-	With  string   `json:"with,omitempty"`   // it may stand beside this attribute only; Required holds there
-	OneOf []string `json:"one_of,omitempty"` // exactly one of these attributes and this one must stand
+	With  string   `json:"with,omitempty"`   // it is allowed with this attribute only; Required applies there
+	OneOf []string `json:"one_of,omitempty"` // exactly one of these attributes and this one must be written
 }
 
 // Language is the schema of PIPELINE.hcl, without the words that this version refuses.

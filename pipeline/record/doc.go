@@ -1,4 +1,5 @@
-// Package record is what happened: one sealed directory a run below .async/runs. This comment is its format document.
+// Package record keeps what happened: one sealed directory a run below .async/runs. This comment is its format
+// document.
 //
 //	.async/                      0700, made by the first Begin or lock; a link or a file in its place is refused
 //	  .gitignore                 "*", written with the folder
@@ -14,8 +15,8 @@
 //	    imported.json            only of a run that was made elsewhere: when it was taken in, and from where
 //	  runs/.gone-<run-id>/       a run that is being removed
 //
-// Folders have mode 0700 and files 0600. Other packages keep more in .async and in a run's folder (apply, cache, fixes,
-// hooks.json, and importing-* during an import); this package leaves alone what it does not know.
+// Folders have mode 0700 and files 0600. Other packages keep more in .async and in a run's folder (apply, cache,
+// fixes, hooks.json, and importing-* during an import); this package leaves alone what it does not know.
 //
 // # Commit point
 //
@@ -26,24 +27,25 @@
 //
 // # Run ids
 //
-// The time of Begin in UTC to the second, and the fraction of the second in units of 1/65536, in hexadecimal. If the
-// folder exists the next free unit is taken: ids are unique, and sort in the order of the Begins. Where the clock was wrong they
-// do not: a run that is ahead of the clock counts as older than all others, so that it hides none, and whoever removes old runs
-// leaves it to a person.
+// The time of Begin in UTC to the second, and the fraction of the second in units of 1/65536, in hexadecimal. If
+// the folder exists the next free unit is taken: ids are unique, and sort in the order of the Begins. Where the
+// clock was wrong they do not: a run that is ahead of the clock counts as older than all others, so that it hides
+// none. Nothing removes it but a person.
 //
 // # Journals
 //
-// events.jsonl is a hash chain as internal/journal has it: seq, at, type, task (where there is one), the event's own
-// fields, prev. It is locked (flock) by its one writer from the first line to the last. run.json holds the number of lines and the hash of the last one ("journal"), so no line can be changed or
-// left out later without a trace. It holds the digest of graph.json ("graph_digest") and of every log too. What run.json itself
-// was, only the journal of the hooks says, whose first line has its digest.
+// events.jsonl is a hash chain as internal/journal has it: seq, at, type, task (where there is one), the event's
+// own fields, prev. It is locked (flock) by its one writer from the first line to the last. run.json has the number
+// of lines and the hash of the last one ("journal"), so no line can be changed or left out later without a trace.
+// It has the digest of graph.json ("graph_digest") and of every log too. The digest of run.json itself is in the
+// first line of the journal of the hooks.
 //
 // # Logs
 //
-// A log keeps the last 4 MiB of what a task printed. Where something was left out the file begins with a line that says
-// how many bytes. While a task runs its log can be read; beyond 4 MiB it is made anew (renamed into place) once a second,
-// so after a crash the last second of such a log may be missing. The digest in run.json is of the file as it is in the end; what is
-// left out is not hashed.
+// A log keeps the last 4 MiB of what a task printed. Where something was left out the file begins with a line that
+// says how many bytes. While a task runs its log can be read; beyond 4 MiB it is made anew (renamed into place)
+// once a second, so after a crash the last second of such a log may be missing. The digest in run.json is that of
+// the finished file; output that is left out is not hashed.
 //
 // # Names
 //
@@ -51,19 +53,20 @@
 //
 // # Locks
 //
-// The lock files are never deleted (two holders could then lock two files of one name). They hold pid and start of the
-// holder while there is one (and of one that was killed): for the message, and so that who finds the lock taken by nobody asks
-// again, as somebody may just be looking whether it is held. The lock itself is the kernel's, and goes with the process.
+// The lock files are never deleted (two holders could then lock two files of one name). They contain pid and start
+// of the holder while there is one (and of one that was killed): for the message, and because a process that finds
+// a lock without a named holder retries, as another may only be checking it. The lock itself is the kernel's and
+// ends with the process.
 //
 // # Who may delete what
 //
-// Prune removes whole runs: sealed ones while nobody holds heal.lock (it holds it meanwhile), and interrupted ones; never one
-// whose maker is alive and has not sealed it. It renames the folder to .gone-<run-id>, which is no run, and then removes what
-// is in it; what a crash leaves of that goes with the next Prune. Links are removed, not followed. A person may remove any
-// folder below runs/, or .async as a whole, when no lock is held.
+// Prune removes whole runs: sealed ones unless another process holds heal.lock (Prune holds it meanwhile), and
+// interrupted ones; never one whose maker is alive and has not sealed it. It renames the folder to .gone-<run-id>,
+// which is no run, and then removes what is in it; what a crash leaves of that goes with the next Prune. Links are
+// removed, not followed. A person may remove any folder below runs/, or .async as a whole, when no lock is held.
 //
 // # Versions
 //
-// run.json and graph.json carry schema_version. Fields may be added, none is renamed or given another meaning: what is in
-// testdata/v1 must be readable for ever. A run.json of a newer version is refused with a message that says so.
+// run.json and graph.json carry schema_version. Fields may be added, none is renamed or given another meaning:
+// testdata/v1 must stay readable. A run.json of a newer version is refused with a message that says so.
 package record

@@ -22,13 +22,13 @@ type (
 	Field = journal.Field
 )
 
-// idPattern is what the ids of runs look like; a folder of another name is not ours.
+// idPattern matches the ids of runs; a folder of another name is not ours.
 var idPattern = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
 
 // tick is the unit of the last part of an id: 1/65536 s, rounded up so that each step gives another id.
 const tick = time.Second/65536 + 1
 
-// idOf is the id of a run that begins now.
+// idOf returns the id of a run that begins at a time.
 func idOf(now time.Time) string {
 	now = now.UTC()
 	return fmt.Sprintf("%s-%04x", now.Format("20060102T150405Z"), int64(now.Nanosecond())*65536/int64(time.Second))
@@ -46,13 +46,13 @@ type Draft struct {
 
 	mu      sync.Mutex
 	sealed  bool
-	stopped bool    // no task is told of any more
+	stopped bool    // no event of a task is accepted any more
 	graph   *string // digest of graph.json
 }
 
-// Begin makes the run's folder (and .async with its .gitignore) and opens its journal. The caller holds run.lock. clean
-// is applied to every text that is written but logs, which are clean already (redaction); it may be nil. follow, if not
-// nil, is told each journal line, without its line end, as it is written (run --json).
+// Begin makes the run's folder (and .async with its .gitignore) and opens its journal. The caller holds run.lock.
+// clean is applied to every text that is written but logs, which are clean already (redaction); it may be nil.
+// follow, if not nil, is called with each journal line, without its line end, as it is written (run --json).
 func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line []byte)) (*Draft, error) {
 	if err := s.make(); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (d *Draft) Stop() (map[string]Task, error) {
 func (d *Draft) events() string { return filepath.Join(d.Dir, "events.jsonl") }
 
 // Log opens the log of a task: bounded in memory and on disk (the tail kept, the cut marked with the bytes left out).
-// Finish gives what run.json says of it. A second Log of the same task begins anew.
+// Finish returns its entry in run.json. A second Log of the same task begins anew.
 func (d *Draft) Log(task string) (*LogWriter, error) { return openLog(d.Dir, task) }
 
 // A Node is one task of graph.json.
@@ -163,7 +163,7 @@ func (d *Draft) Graph(nodes []Node) error {
 	return nil
 }
 
-// steady makes the times of a verdict follow each other. Its tasks are a copy already.
+// steady makes the times of a verdict ascend. Its tasks are a copy already.
 func (d *Draft) steady(r *Run) {
 	of := func(t Time) Time {
 		if t.IsZero() {
@@ -181,8 +181,9 @@ func (d *Draft) steady(r *Run) {
 }
 
 // Seal writes run.json, fsynced, last, and closes the journal; a draft is sealed once. ID, SchemaVersion, Journal
-// and GraphDigest are filled in, and StartedAt where it is zero. Where the clock was set back while the run went on, the times that are written go
-// by the one that showed its beginning. If run.json cannot be written, Seal may be tried again.
+// and GraphDigest are filled in, and StartedAt where it is zero. Where the clock was set back while the run went
+// on, the times that are written go by the one that showed its beginning. If run.json cannot be written, Seal may
+// be tried again.
 func (d *Draft) Seal(r Run) (*Sealed, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 // A Lock is held by this process until Unlock or its end. The file stays.
 type Lock struct{ held *flock.Flock }
 
-// holder is the content of a lock file while the lock is held. It is for messages, and tells a holder from a process
-// that only checks.
+// holder is the content of a lock file while the lock is held. It is for messages, and distinguishes a holder from
+// a process that only checks.
 type holder struct {
 	process.Stamp
 	Since Time `json:"started_at"`
@@ -56,7 +56,8 @@ func (s *Store) lock(name, busy string) (*Lock, error) {
 	}
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 	ok, err := l.TryLock()
-	for until := time.Now().Add(lockPatience); !ok && err == nil && !named(s.Dir, name) && time.Now().Before(until); {
+	until := time.Now().Add(lockPatience)
+	for !ok && err == nil && !new(holder).read(s.Dir, name) && time.Now().Before(until) {
 		time.Sleep(lockEvery)
 		ok, err = l.TryLock()
 	}
@@ -68,7 +69,7 @@ func (s *Store) lock(name, busy string) (*Lock, error) {
 		_ = l.Close()
 		return nil, &lockedError{text: busy + ": " + who(s.Dir, name)}
 	}
-	// What is written here is for people. The lock holds without it, so a full disk does not stop the run here.
+	// What is written here is for people. The lock works without it, so a full disk does not stop the run here.
 	if b, err := json.Marshal(holder{process.Self(), Time{time.Now()}}); err == nil {
 		say(path, append(b, '\n'))
 	}
@@ -90,9 +91,6 @@ func (h *holder) read(dir, name string) bool {
 	b, err := readFile(dir, name, 4096)
 	return err == nil && json.Unmarshal(b, h) == nil && h.Alive()
 }
-
-// named reports whether a lock file names a holder that is alive.
-func named(dir, name string) bool { return new(holder).read(dir, name) }
 
 // who returns who holds a lock and what to do, in words.
 func who(dir, name string) string {
@@ -121,7 +119,7 @@ type lockedError struct{ text string }
 func (e *lockedError) Error() string        { return e.text }
 func (e *lockedError) Is(target error) bool { return target == ErrLocked }
 
-// A Holder is who holds a lock of the store.
+// A Holder is the process that has a lock of the store.
 type Holder struct {
 	Lock  string    // "run.lock" | "heal.lock"
 	PID   int       // 0: not known

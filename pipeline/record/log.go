@@ -32,7 +32,7 @@ const logEvery = time.Second
 // A LogWriter takes a task's output, already redacted. It keeps the end of it on disk and nothing in memory. Up to
 // logLimit bytes go straight into the log. From then on that file is a ring without a name, written over in place
 // (which costs a tenth of ever new files), and the log is made from it every logEvery and by Finish. A Write never
-// fails, so that a full disk does not stop a task in the middle: Finish says what was lost. It is safe for
+// fails, so that a full disk does not stop a task in the middle: Finish returns what was lost. It is safe for
 // concurrent use.
 type LogWriter struct {
 	mu    sync.Mutex
@@ -66,16 +66,20 @@ func openLog(dir, task string) (*LogWriter, error) {
 	return l, nil
 }
 
-// Tail gives the last most bytes of what the task has printed so far, less when there is less. It is not for after
-// Finish.
+// Tail returns the last most bytes of what the task has printed so far, less when there is less. After Finish it is
+// an error.
 func (l *LogWriter) Tail(most int64) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.f == nil {
 		return nil, fmt.Errorf("%s is closed", l.path)
 	}
-	b := make([]byte, min(most, l.have()))
-	// In a ring the oldest byte stands where the next one goes.
+	have := l.at // bytes of output in f
+	if l.ring {
+		have = logLimit
+	}
+	b := make([]byte, min(most, have))
+	// In a ring the oldest byte is where the next one goes.
 	wrap := max(0, int64(len(b))-l.at)
 	if wrap > 0 {
 		if _, err := l.f.ReadAt(b[:wrap], logLimit-wrap); err != nil {
@@ -84,14 +88,6 @@ func (l *LogWriter) Tail(most int64) ([]byte, error) {
 	}
 	_, err := l.f.ReadAt(b[wrap:], l.at-int64(len(b))+wrap)
 	return b, err
-}
-
-// have is how many bytes of output f holds.
-func (l *LogWriter) have() int64 {
-	if l.ring {
-		return logLimit
-	}
-	return l.at
 }
 
 func (l *LogWriter) Write(p []byte) (int, error) {
@@ -138,7 +134,7 @@ func (l *LogWriter) refresh() {
 	}
 }
 
-// Finish closes the log and gives what run.json says of it. An error says that not all could be kept, and why; the
+// Finish closes the log and returns its entry in run.json. With an error not all of the output could be kept; the
 // Log is right all the same.
 func (l *LogWriter) Finish() (Log, error) {
 	l.mu.Lock()
@@ -164,8 +160,7 @@ func (l *LogWriter) Finish() (Log, error) {
 	return Log{Path: l.rel, Bytes: l.kept, LeftOutBytes: l.total - l.kept, Digest: l.digest()}, l.err
 }
 
-// hash takes what is written into the log. The first bytes are kept back by the hash itself, so a short log costs
-// one block.
+// hash adds to the digest what is written into the log.
 func (l *LogWriter) hash(p []byte) {
 	if l.sum == nil {
 		l.sum = sha256.New()
@@ -173,7 +168,7 @@ func (l *LogWriter) hash(p []byte) {
 	_, _ = l.sum.Write(p) // a hash never fails
 }
 
-// digest is that of the log; nil where it is not known.
+// digest returns the digest of the log; nil where it is not known.
 func (l *LogWriter) digest() *string {
 	if l.lost {
 		return nil
@@ -183,8 +178,7 @@ func (l *LogWriter) digest() *string {
 	return &d
 }
 
-// publish makes the log from the ring: a line that says how much is missing, if anything is, and the end of the
-// output.
+// publish writes the log from the ring: a line with the number of missing bytes, if any, and the end of the output.
 func (l *LogWriter) publish() error {
 	out, err := os.CreateTemp(filepath.Dir(l.path), "."+filepath.Base(l.path)+".tmp*")
 	if err != nil {
@@ -195,7 +189,7 @@ func (l *LogWriter) publish() error {
 		to = io.MultiWriter(out, l.sum)
 	}
 	kept := int64(logLimit)
-	// The oldest byte stands where the next one goes.
+	// The oldest byte is where the next one goes.
 	in := bufio.NewReaderSize(io.MultiReader(
 		io.NewSectionReader(l.f, l.at, logLimit-l.at),
 		io.NewSectionReader(l.f, 0, l.at),
@@ -280,7 +274,7 @@ func (r *LogReader) open() (*logFile, error) {
 	return l, nil
 }
 
-// Skip goes on to the last n lines of what the log holds now. A last line without an end counts.
+// Skip goes on to the last n lines that are in the log now. A last line without an end counts.
 func (r *LogReader) Skip(n int) error {
 	l, err := r.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -296,7 +290,7 @@ func (r *LogReader) Skip(n int) error {
 	return err
 }
 
-// lastLines is where the last n lines between two places of a file begin.
+// lastLines returns where the last n lines between two places of a file begin.
 func lastLines(f io.ReaderAt, begin, end int64, n int) (int64, error) {
 	if n <= 0 {
 		return end, nil
@@ -322,8 +316,8 @@ func lastLines(f io.ReaderAt, begin, end int64, n int) (int64, error) {
 	return begin, nil
 }
 
-// Next writes what was printed since the last Next. Where the beginning of it is no longer in the log, a line says
-// how much is missing. No log yet is nothing new.
+// Next writes what was printed since the last Next. Where the beginning of it is no longer in the log, it writes a
+// line with the number of missing bytes. A log that does not exist yet is empty.
 func (r *LogReader) Next(w io.Writer) error {
 	buf := make([]byte, logChunk)
 	for {
@@ -334,7 +328,7 @@ func (r *LogReader) Next(w io.Writer) error {
 	}
 }
 
-// part writes one piece; more says that there is probably another.
+// part writes one piece. more reports whether there is probably another.
 func (r *LogReader) part(w io.Writer, buf []byte) (more bool, err error) {
 	l, err := r.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -374,7 +368,7 @@ func (r *LogReader) part(w io.Writer, buf []byte) (more bool, err error) {
 	return n == len(buf), nil
 }
 
-// Size is the size of the log, in bytes; fs.ErrNotExist where there is none.
+// Size returns the size of the log in bytes; fs.ErrNotExist where there is none.
 func (r *LogReader) Size() (int64, error) {
 	l, err := r.open()
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// CriticalPath is the chain of tasks, each waiting for the one before, that took longest altogether: with as many places as
-// it could use, the run would have taken so long. In the order they ran. after gives what each task waits for. Tasks that were
-// not started are in none; what such a task waits for counts for who waits for it (a task may have come from the cache). Of
-// several that took the same it takes the first in tasks, or in after.
+// CriticalPath returns the chain of tasks, each waiting for the one before, that took longest, in the order they
+// ran: with unlimited concurrency the run would have taken so long. after returns what each task waits for. Tasks
+// that were not started are in no chain, but a chain continues through them (a task may have come from the cache).
+// Of several chains that took the same it returns the first, in the order of tasks and of after.
 func CriticalPath(tasks []Task, after func(name string) []string) []string {
 	p := paths{took: make(map[string]time.Duration, len(tasks)), longest: make(map[string]*chain, len(tasks)), after: after}
 	for _, t := range tasks {
@@ -45,7 +45,7 @@ type paths struct {
 	after   func(name string) []string
 }
 
-// of is the longest chain that ends with a task. A way round, which no graph of a run has, is cut.
+// of returns the longest chain that ends with a task. It ignores cycles, which no graph of a run has.
 func (p *paths) of(name string) *chain {
 	if c := p.longest[name]; c != nil {
 		return c

@@ -27,14 +27,14 @@ type Run struct {
 	GraphDigest   *string `json:"graph_digest"` // of graph.json, filled in by Seal
 }
 
-// A Git is where the tree stood; nil where it is not known.
+// A Git is the commit and branch of the tree; fields are nil where they are not known.
 type Git struct {
 	Commit *string `json:"commit"`
 	Branch *string `json:"branch"`
 	Dirty  *bool   `json:"dirty"`
 }
 
-// A Healing is whether failures of the run are answered with proposals.
+// A Healing records whether failures of the run are answered with proposals.
 type Healing struct {
 	Mode   string  `json:"mode"` // on | off | ci
 	Reason *string `json:"reason"`
@@ -78,7 +78,7 @@ type Task struct {
 	ProcessesLeft *int    `json:"processes_left"`
 }
 
-// A Log is what run.json says of a task's output. Bytes and LeftOutBytes are together what the task printed.
+// A Log is the entry of a task's output in run.json. Bytes and LeftOutBytes together are what the task printed.
 type Log struct {
 	Path         string `json:"path"`           // relative to the run's folder
 	Bytes        int64  `json:"bytes"`          // of output in the file, without the line that marks a cut

@@ -28,7 +28,7 @@ type Story struct {
 	verdict *told // the line run_finished
 }
 
-// told is one line of events.jsonl, as far as a Story needs it.
+// told is one line of events.jsonl: the fields that a Story needs.
 type told struct {
 	Type    string   `json:"type"`
 	At      Time     `json:"at"`

@@ -12,16 +12,17 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// A trace is the object form of the Trace Event Format of Chrome, which Perfetto reads too. Times and durations are in
-// microseconds; displayTimeUnit is what a viewer shows them in. Keys beside these two are shown as facts of the whole trace.
+// A trace is the object form of the Trace Event Format of Chrome, which Perfetto reads too. Times and durations are
+// in microseconds; displayTimeUnit is what a viewer shows them in. Keys beside these two are shown as facts of the
+// whole trace.
 type trace struct {
 	TraceEvents     []event `json:"traceEvents"`
 	DisplayTimeUnit string  `json:"displayTimeUnit"`
 	OtherData       facts   `json:"otherData"`
 }
 
-// An event is a complete event (ph X: a task), metadata (M: a name of a row), or one end of an arrow (s and f) from a task to
-// one that waited for it.
+// An event is a complete event (ph X: a task), metadata (M: a name of a row), or one end of an arrow (s and f) from
+// a task to one that waited for it.
 type event struct {
 	Name string `json:"name"`
 	Cat  string `json:"cat,omitempty"`
@@ -65,8 +66,9 @@ type span struct {
 	row        int
 }
 
-// Trace is a run as a Chrome trace (chrome://tracing, ui.perfetto.dev): a complete event a task, one row for each task that
-// ran at the same time. after gives what each task waits for; nil leaves the arrows out. The same run gives the same bytes.
+// Trace returns a run as a Chrome trace (chrome://tracing, ui.perfetto.dev): a complete event a task, one row for
+// each task that ran at the same time. after returns what each task waits for; nil leaves the arrows out. The same
+// run gives the same bytes.
 func Trace(r record.Run, after func(name string) []string) ([]byte, error) {
 	spans, none := spansOf(r)
 	rows := assign(spans)
@@ -97,8 +99,8 @@ func Trace(r record.Run, after func(name string) []string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// spansOf gives the tasks that were started, by start, and those that were not, in the order of the record. The trace begins
-// with the run, or with a task that a clock set back makes older.
+// spansOf returns the tasks that were started, by start, and those that were not, in the order of the record. The
+// trace begins with the run, or with a task that a clock set back makes older.
 func spansOf(r record.Run) ([]span, []skipped) {
 	var spans []span
 	none := []skipped{}
@@ -130,8 +132,8 @@ func spansOf(r record.Run) ([]span, []skipped) {
 	return spans, none
 }
 
-// assign gives every span the first row (from 1) that is free when it starts, and returns the number of rows. Spans sorted by
-// start need no more rows this way than ran at the same time.
+// assign gives every span the first row (from 1) that is free when it starts, and returns the number of rows. Spans
+// sorted by start need no more rows this way than ran at the same time.
 func assign(spans []span) int {
 	var until []int64
 	for i := range spans {
@@ -147,8 +149,8 @@ func assign(spans []span) int {
 	return len(until)
 }
 
-// arrows are the dependencies between tasks that ran. A viewer ties the end of an arrow to the event that is there at that
-// time; so it leaves a task within its last microsecond and arrives when the other starts.
+// arrows are the dependencies between tasks that ran. A viewer ties the end of an arrow to the event that is there
+// at that time; so it leaves a task within its last microsecond and arrives when the other starts.
 func arrows(spans []span, after func(name string) []string) []event {
 	at := make(map[string]*span, len(spans))
 	for i := range spans {

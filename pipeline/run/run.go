@@ -1,5 +1,6 @@
-// Package run is the life of a run: lock, record, tasks, verdict, seal. It is the only author of a run's journal, and it returns
-// the sealed record; what hooks do about a failure comes after and is not its concern. Old runs are removed by Prune.
+// Package run is the life of a run: lock, record, tasks, verdict, seal. It is the only author of a run's journal,
+// and it returns the sealed record; what hooks do about a failure comes after and is not its concern. Old runs are
+// removed by Prune.
 package run
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
 
-// A Run is one run to be carried out, and who is told of it. Functions may be nil.
+// A Run is one run to be carried out, and the functions that are called meanwhile. They may be nil.
 type Run struct {
 	Config    *pipeline.Config
 	Graph     *pipeline.Graph // of Config
@@ -35,21 +36,26 @@ type Run struct {
 	Locked   func()            // called once run.lock is held, before anything is recorded
 	Journal  func(line []byte) // called with each journal line, without its line end
 
-	// Abandon ends the run at once when it is closed: running tasks are recorded as cancelled, and their processes end with this
-	// process. Ending the context of Do is the polite way: it stops the tasks and waits for them.
+	// Abandon ends the run at once when it is closed: running tasks are recorded as cancelled, and their processes
+	// end with this process. Ending the context of Do is the polite way: it stops the tasks and waits for them.
 	Abandon <-chan struct{}
-	// Interrupted is called once, after the last task. It returns the exit code of what interrupted the run, or 0. What happens
-	// later does not change the verdict.
+	// Interrupted is called once, after the last task. It returns the exit code of what interrupted the run, or 0.
+	// What happens later does not change the verdict.
 	Interrupted func() int
 }
 
-// An Observer is told what happens, in order, one call at a time. Nil functions are not called. A slow call delays the tasks.
+// An Observer is called as things happen, in order, one call at a time. Nil functions are not called. A slow call
+// delays the tasks.
 type Observer struct {
-	Started  func(t *pipeline.Task)
-	Output   func(t *pipeline.Task, chunk []byte)               // redacted; any bytes, not always whole lines; not to be kept
-	Retried  func(t *pipeline.Task, attempt int, r record.Task) // the number of the next attempt, from 2, and how those before it ended
-	Finished func(t *pipeline.Task, r record.Task)              // also for a task that was not started (record.Skipped)
-	Ended    func(tasks []record.Task)                          // all of them, unless the run was abandoned or cannot be recorded
+	Started func(t *pipeline.Task)
+	// redacted; any bytes, not always whole lines; not to be kept
+	Output func(t *pipeline.Task, chunk []byte)
+	// the number of the next attempt, from 2, and how those before it ended
+	Retried func(t *pipeline.Task, attempt int, r record.Task)
+	// also for a task that was not started (record.Skipped)
+	Finished func(t *pipeline.Task, r record.Task)
+	// all of them, unless the run was abandoned or cannot be recorded
+	Ended func(tasks []record.Task)
 }
 
 // Exit codes of a verdict, as run.json has them. That of an interrupted run comes from Interrupted.
@@ -59,8 +65,8 @@ const (
 	codeRefused = 2 // it could not be carried out
 )
 
-// Do carries out the run and returns its sealed record, whatever the verdict. With an error there is no verdict. The error is
-// record.ErrLocked while another run is at work in the same root.
+// Do carries out the run and returns its sealed record, whatever the verdict. With an error there is no verdict.
+// The error is record.ErrLocked while another run is at work in the same root.
 func (r *Run) Do(ctx context.Context) (*record.Sealed, error) {
 	lock, err := r.Store.RunLock()
 	if errors.Is(err, record.ErrLocked) {
@@ -201,7 +207,8 @@ func status(tasks []record.Task, interrupted int) (string, int) {
 	return record.Interrupted, codeRefused
 }
 
-// CheckOutputs returns an error when a task of g depends on one that is not in g and whose outputs do not exist (run --only).
+// CheckOutputs returns an error when a task of g depends on one that is not in g and whose outputs do not exist
+// (run --only).
 func CheckOutputs(c *pipeline.Config, g *pipeline.Graph) error {
 	in := map[string]bool{}
 	for _, t := range g.Tasks() {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,8 @@ func Parallel(c *pipeline.Config, asked int) int {
 	return runtime.NumCPU()
 }
 
-// A walker runs the tasks of a graph and records them. Its lock makes the observer's calls one at a time, in the order of the
-// journal.
+// A walker runs the tasks of a graph and records them. Its lock makes the observer's calls one at a time, in the
+// order of the journal.
 type walker struct {
 	r *Run
 	d *record.Draft
@@ -37,15 +38,15 @@ type walker struct {
 	done      map[string]record.Task // by name
 	broken    []error                // what could not be recorded
 	unwritten bool                   // a line of the journal could not be written: one of broken
-	silent    bool                   // the observer is told nothing more
+	silent    bool                   // the observer is not called any more
 }
 
 func (r *Run) walker(d *record.Draft) *walker {
 	return &walker{r: r, d: d, done: make(map[string]record.Task, len(r.Graph.Tasks()))}
 }
 
-// walk runs the tasks, fail-fast or with KeepGoing, and returns them in the order of the graph. The end of ctx cancels what runs.
-// An error means that something could not be recorded; after it no task starts.
+// walk runs the tasks, fail-fast or with KeepGoing, and returns them in the order of the graph. The end of ctx
+// cancels what runs. An error means that something could not be recorded; after it no task starts.
 func (w *walker) walk(ctx context.Context) ([]record.Task, error) {
 	s := pipeline.Scheduler{Parallel: Parallel(w.r.Config, w.r.Parallel), KeepGoing: w.r.KeepGoing, Do: w.do, Skip: w.skip}
 	ends := s.Walk(ctx, w.r.Graph)
@@ -72,7 +73,8 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	}
 	box := sandbox.Box{Tier: sandbox.None, Secrets: true}
 	retried := func(attempt int, before record.Task) { w.retried(t, attempt, before) }
-	got, _ := w.r.Tasks.Retrying(ctx, w.r.Config.Root, t, box, &output{w, t, log}, retried) // got.Error has the error's text
+	// got.Error has the error's text
+	got, _ := w.r.Tasks.Retrying(ctx, w.r.Config.Root, t, box, &output{w, t, log}, retried)
 	if got.Status == record.Failed {
 		tail, _ := log.Tail(task.HintTail) // without it the hint is of the command alone
 		got.Hint = w.r.Tasks.Hint(t, tail)
@@ -90,7 +92,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 // start records that a task begins and opens its log. After the first error of the record no task starts.
 func (w *walker) start(t *pipeline.Task) (*record.LogWriter, error) {
 	w.mu.Lock()
-	err := w.sound()
+	err := cmp.Or(w.broken...)
 	w.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -105,8 +107,8 @@ func (w *walker) start(t *pipeline.Task) (*record.LogWriter, error) {
 	return log, nil
 }
 
-// started records the beginning of a task; log is the error of making its log. Meanwhile the record of another task may have
-// failed.
+// started records the beginning of a task; log is the error of making its log. Meanwhile the record of another task
+// may have failed.
 func (w *walker) started(t *pipeline.Task, log error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,19 +118,11 @@ func (w *walker) started(t *pipeline.Task, log error) error {
 	if len(w.broken) == 0 {
 		w.tell(record.Event{Type: "task_started", Task: t.Name})
 	}
-	if err := w.sound(); err != nil {
+	if err := cmp.Or(w.broken...); err != nil {
 		return err
 	}
 	if w.r.Observer.Started != nil && !w.silent {
 		w.r.Observer.Started(t)
-	}
-	return nil
-}
-
-// sound returns the first error of the record, or nil. The caller holds the lock.
-func (w *walker) sound() error {
-	if len(w.broken) > 0 {
-		return w.broken[0]
 	}
 	return nil
 }
@@ -187,8 +181,8 @@ func (w *walker) settle(t *pipeline.Task, got record.Task, e record.Event) {
 	}
 }
 
-// tell writes a line of the journal; the caller holds the lock. After the first line that could not be written it writes none, so
-// that the journal has no gap.
+// tell writes a line of the journal; the caller holds the lock. After the first line that could not be written it
+// writes none, so that the journal has no gap.
 func (w *walker) tell(e record.Event) {
 	if w.unwritten {
 		return
