@@ -34,8 +34,10 @@ type scriptedTurn = func(context.Context, agent.Request) agent.Turn
 
 func script(name string, turns ...scriptedTurn) *scripted { return &scripted{name: name, turns: turns} }
 
-func (s *scripted) Name() string        { return s.name }
-func (*scripted) Ready() error          { return nil }
+func (s *scripted) Name() string { return s.name }
+func (*scripted) Ready() error   { return nil }
+func (*scripted) Here() bool     { return true }
+
 func (*scripted) Retry() failure.Policy { return failure.Policy{} }
 
 func (s *scripted) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {

@@ -103,21 +103,11 @@ func (b *Base) Close() error {
 // Copy makes a new copy in the folder at, which must not exist. Copies for the same purpose should use the same path,
 // one after the other, because build caches are keyed by path.
 func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
-	parent, err := b.makeParent(filepath.Dir(at))
+	c, err := b.begin(at)
 	if err != nil {
 		return nil, err
 	}
-	at = filepath.Join(parent, filepath.Base(at))
-	if _, err := os.Lstat(at); err == nil {
-		return nil, fmt.Errorf("scratch copy %s: %w: remove what an earlier run left there", at, fs.ErrExist)
-	}
-	if err := writeStamp(at); err != nil {
-		return nil, err
-	}
-	c := &Copy{Dir: at, base: b}
-	b.mu.Lock()
-	b.copies[c] = true
-	b.mu.Unlock()
+	at, c.Dir = c.holder, c.holder
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
@@ -162,6 +152,26 @@ func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 		}
 	}
 	return c, waitForTick(at, c.facts)
+}
+
+// begin writes the stamp of a copy in the folder at, which it does not make.
+func (b *Base) begin(at string) (*Copy, error) {
+	parent, err := b.makeParent(filepath.Dir(at))
+	if err != nil {
+		return nil, err
+	}
+	at = filepath.Join(parent, filepath.Base(at))
+	if _, err := os.Lstat(at); err == nil {
+		return nil, fmt.Errorf("scratch copy %s: %w: remove what an earlier run left there", at, fs.ErrExist)
+	}
+	if err := writeStamp(at); err != nil {
+		return nil, err
+	}
+	c := &Copy{base: b, holder: at}
+	b.mu.Lock()
+	b.copies[c] = true
+	b.mu.Unlock()
+	return c, nil
 }
 
 // Paths returns the files and symlinks of the base, sorted, without those of ignored folders.
@@ -218,10 +228,7 @@ func (b *Base) Keep(c *Copy, to string) error {
 	if err := os.Rename(c.Dir, to); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	delete(b.copies, c)
-	b.mu.Unlock()
-	return os.Remove(c.Dir + stampSuffix)
+	return c.Close()
 }
 
 // Read returns one file of the base, nil where it is absent. patch.ErrUnsafePath: a path that leaves the base, or
@@ -264,7 +271,10 @@ func (b *Base) Adopt(dir string) (*Copy, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("scratch copy %s: %w", dir, fs.ErrInvalid)
 	}
-	c := &Copy{Dir: dir, base: b, facts: map[string][]fileState{}}
+	c := &Copy{Dir: dir, base: b, holder: dir, facts: map[string][]fileState{}}
+	if work := filepath.Join(filepath.Dir(dir), workFolder); filepath.Base(dir) == upperFolder && isFolder(work) {
+		c.Work, c.holder = work, filepath.Dir(dir)
+	}
 	for _, e := range b.Manifest.Entries {
 		if !e.Mode.IsDir() {
 			in := path.Dir(e.Path)

@@ -101,6 +101,9 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 
 // compare walks the copy.
 func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) {
+	if c.Work != "" {
+		return c.compareLayers(ctx, root)
+	}
 	var mu sync.Mutex
 	d := &difference{}
 	entered := make(map[string]bool, len(c.facts))
@@ -296,7 +299,7 @@ func readFile(root *os.Root, p string, most int64) (*patch.File, error) {
 		return nil, err
 	}
 	switch {
-	case info.IsDir():
+	case info.IsDir(), isMark(info):
 		return nil, nil
 	case info.Mode().Type() == fs.ModeSymlink:
 		text, err := root.Readlink(p)

@@ -31,3 +31,6 @@ func kernelCopy(in, out int, size int64) (bool, error) {
 		}
 	}
 }
+
+// whiteout marks in an open folder, the upper one of an overlay, that the lower file or folder of that name is gone.
+func whiteout(dir int, name string) error { return unix.Mknodat(dir, name, unix.S_IFCHR, 0) }

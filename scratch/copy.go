@@ -32,16 +32,27 @@ func (c *Copy) Put(changes []patch.Change) error {
 		return fmt.Errorf("scratch copy: %w", err)
 	}
 	defer func() { _ = root.Close() }()
+	remove := func(p string) error { return deleteFile(root, p) }
+	write := func(p string, f *patch.File) error { return writeFile(root, p, f) }
+	if c.Work != "" {
+		base, err := os.OpenRoot(c.base.Dir)
+		if err != nil {
+			return fmt.Errorf("scratch copy: %w", err)
+		}
+		defer func() { _ = base.Close() }()
+		u := &upper{root: root, base: base}
+		remove, write = u.delete, u.write
+	}
 	for _, ch := range changes {
 		if ch.After == nil {
-			if err := deleteFile(root, ch.Path); err != nil {
-				return err
+			if err := remove(ch.Path); err != nil {
+				return fmt.Errorf("scratch copy: %s: %w", ch.Path, err)
 			}
 		}
 	}
 	for _, ch := range changes {
 		if ch.After != nil {
-			if err := writeFile(root, ch.Path, ch.After); err != nil {
+			if err := write(ch.Path, ch.After); err != nil {
 				return fmt.Errorf("scratch copy: %s: %w", ch.Path, err)
 			}
 		}
@@ -62,7 +73,7 @@ func deleteFile(root *os.Root, p string) error {
 		return err
 	}
 	if err := unlock(root, path.Dir(p), func() error { return root.Remove(p) }); err != nil {
-		return fmt.Errorf("scratch copy: %w", err)
+		return err
 	}
 	// Up to the first folder that holds something else.
 	for dir := path.Dir(p); dir != "." && root.Remove(dir) == nil; {
@@ -75,16 +86,9 @@ func writeFile(root *os.Root, p string, f *patch.File) error {
 	if err := makeFolders(root, path.Dir(p)); err != nil {
 		return err
 	}
-	perm := fs.FileMode(0o644)
 	info, err := lstat(root, p)
 	if err != nil {
 		return err
-	}
-	if info != nil && info.Mode().IsRegular() {
-		perm = info.Mode().Perm() &^ 0o111
-	}
-	if f.Mode&0o100 != 0 {
-		perm |= 0o100 | perm&0o444>>2 // whoever may read may execute
 	}
 	return unlock(root, path.Dir(p), func() error {
 		if info != nil {
@@ -92,20 +96,32 @@ func writeFile(root *os.Root, p string, f *patch.File) error {
 				return err
 			}
 		}
-		if f.Mode.Type() == fs.ModeSymlink {
-			return root.Symlink(string(f.Data), p)
-		}
-		w, err := root.OpenFile(p, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(f.Data)
-		err = errors.Join(err, w.Chmod(perm))
-		if err == nil && info != nil && patch.IsSource(p) {
-			err = patch.TellApart(w, f.Data, info)
-		}
-		return errors.Join(err, w.Close())
+		return createFile(root, p, f, info)
 	})
+}
+
+// createFile makes a file in the place of was, which may be nil.
+func createFile(root *os.Root, p string, f *patch.File, was fs.FileInfo) error {
+	if f.Mode.Type() == fs.ModeSymlink {
+		return root.Symlink(string(f.Data), p)
+	}
+	perm := fs.FileMode(0o644)
+	if was != nil && was.Mode().IsRegular() {
+		perm = was.Mode().Perm() &^ 0o111
+	}
+	if f.Mode&0o100 != 0 {
+		perm |= 0o100 | perm&0o444>>2 // whoever may read may execute
+	}
+	w, err := root.OpenFile(p, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(f.Data)
+	err = errors.Join(err, w.Chmod(perm))
+	if err == nil && was != nil && patch.IsSource(p) {
+		err = patch.TellApart(w, f.Data, was)
+	}
+	return errors.Join(err, w.Close())
 }
 
 // unlock calls do, which changes a folder. If the folder is not writable, it is made so meanwhile.
@@ -167,7 +183,7 @@ func (c *Copy) Close() error {
 	c.base.mu.Lock()
 	delete(c.base.copies, c)
 	c.base.mu.Unlock()
-	return remove(c.Dir)
+	return remove(c.holder)
 }
 
 // waitForTick waits until the file system's clock has passed the last change of these files, because what an agent

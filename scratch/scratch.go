@@ -75,10 +75,12 @@ type Base struct {
 
 // A Copy is one disposable copy of a Base. It belongs to one goroutine at a time.
 type Copy struct {
-	Dir string // absolute: the copy of Base.Top
+	Dir  string // absolute: the copy of Base.Top, or what differs from Base.Dir in a copy of Base.Layer
+	Work string // absolute: for the kernel, where Dir is shown over Base.Dir; empty for a copy of Base.Copy
 
-	base  *Base
-	facts map[string][]fileState // by folder, sorted by name: the stat data when the copy was made
+	base   *Base
+	holder string                 // the folder that goes with the copy: Dir, or the parent of Dir and Work
+	facts  map[string][]fileState // by folder, sorted by name: the stat data when the copy was made
 }
 
 // A fileState is a name in a folder with its stat data.

@@ -121,6 +121,8 @@ type Agent interface {
 	Ready() error
 	// Turn returns when no process of the turn is left. An error means that the turn could not be carried out at all.
 	Turn(ctx context.Context, r Request) (Turn, error)
+	// Here reports whether the agent works on the files of Request.Copy from this process, and not only in its box.
+	Here() bool
 	// Retry returns which of the agent's failures deserve another attempt.
 	Retry() failure.Policy
 }

@@ -172,7 +172,7 @@ func oversize(omitted []tree.Omitted) (paths []string) {
 // turn lets the agent work once, and stores the difference as a rescue patch before anything of the copy is thrown
 // away.
 func (q *Request) turn(wall context.Context, r *Result) (l left, err error) {
-	c, err := q.Base.Copy(wall, filepath.Join(q.Homes.Work, "agent"))
+	c, err := q.Homes.Copy(wall, q.Base, "agent", q.Agent.Here())
 	if err != nil {
 		return l, err
 	}
@@ -186,7 +186,7 @@ func (q *Request) turn(wall context.Context, r *Result) (l left, err error) {
 	if repo, err := git.Of(wall, q.Failure.Config.Root); err == nil {
 		filters, _ = repo.Filters(wall) // without them an agent sees filtered files as dirty, no more
 	}
-	box, err := q.Homes.AgentBox(q.Base, c.Dir, q.Caches, filters)
+	box, err := q.Homes.AgentBox(q.Base, c, q.Caches, filters)
 	if err != nil {
 		return l, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -70,7 +69,7 @@ func (q *Request) answered(ctx context.Context, turn agent.Turn) ([]patch.Change
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := q.Base.Copy(ctx, filepath.Join(q.Homes.Work, "diff"))
+	c, err := q.Homes.Copy(ctx, q.Base, "diff", false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -88,7 +87,7 @@ func barred(t *agent.Turn, answer agent.Turn) {
 // question takes the one turn: in the same conversation where the agent keeps it, else in a new one that is shown the
 // answer.
 func (q *Request) question(wall context.Context, l *left) (answer agent.Turn, edited bool, err error) {
-	c, err := q.Base.Copy(wall, filepath.Join(q.Homes.Work, "finalizer"))
+	c, err := q.Homes.Copy(wall, q.Base, "finalizer", q.Agent.Here())
 	if err != nil {
 		return answer, false, err
 	}
@@ -96,7 +95,7 @@ func (q *Request) question(wall context.Context, l *left) (answer agent.Turn, ed
 	if err := c.Put(l.changes); err != nil {
 		return answer, false, err
 	}
-	box, err := q.Homes.AgentBox(q.Base, c.Dir, q.Caches, nil)
+	box, err := q.Homes.AgentBox(q.Base, c, q.Caches, nil)
 	if err != nil {
 		return answer, false, err
 	}

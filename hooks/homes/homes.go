@@ -4,6 +4,7 @@
 package homes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,14 +65,27 @@ func (h *Homes) throwAway(kind string) (string, error) {
 	return dir, scratch.Folder(dir)
 }
 
+// Copy makes a copy of base in the folder name of Work. Where overlays can be had nothing is copied; then only a box has its files,
+// so files asks for a copy that has them all.
+func (h *Homes) Copy(ctx context.Context, base *scratch.Base, name string, files bool) (*scratch.Copy, error) {
+	at := filepath.Join(h.Work, name)
+	if h.noLayers != nil || files {
+		return base.Copy(ctx, at)
+	}
+	return base.Layer(at)
+}
+
 // CheckBox returns the box for checks in a copy. HOME is the person's, and can only be read.
-func (h *Homes) CheckBox(base *scratch.Base, copyDir string, caches Caches) (sandbox.Box, error) {
+func (h *Homes) CheckBox(base *scratch.Base, c *scratch.Copy, caches Caches) (sandbox.Box, error) {
 	box := h.Box
 	tmp, err := h.throwAway("tmp")
 	if err != nil {
 		return box, err
 	}
-	box.Tree, box.Copy, box.Tmp = base.Top, copyDir, tmp
+	box.Tree, box.Copy, box.Tmp = base.Top, c.Dir, tmp
+	if c.Work != "" {
+		box.Base, box.Work = base.Dir, c.Work
+	}
 	box.Write, box.Layers = []string{caches.Dir}, caches.layers
 	box.Read = h.readable()
 	box.Env = append(h.cacheEnv(caches.Dir), gitEnv(nil)...)
@@ -79,8 +93,8 @@ func (h *Homes) CheckBox(base *scratch.Base, copyDir string, caches Caches) (san
 }
 
 // AgentBox returns the box for an agent in a copy. HOME is its own, and empty. filters are git's, see gitEnv.
-func (h *Homes) AgentBox(base *scratch.Base, copyDir string, caches Caches, filters [][2]string) (sandbox.Box, error) {
-	box, err := h.CheckBox(base, copyDir, caches)
+func (h *Homes) AgentBox(base *scratch.Base, c *scratch.Copy, caches Caches, filters [][2]string) (sandbox.Box, error) {
+	box, err := h.CheckBox(base, c, caches)
 	if err != nil {
 		return box, err
 	}

@@ -26,8 +26,10 @@ import (
 // A repairer writes good into the file a.
 type repairer struct{}
 
-func (repairer) Name() string          { return "s" }
-func (repairer) Ready() error          { return nil }
+func (repairer) Name() string { return "s" }
+func (repairer) Ready() error { return nil }
+func (repairer) Here() bool   { return true }
+
 func (repairer) Retry() failure.Policy { return failure.Policy{} }
 
 func (repairer) Turn(_ context.Context, r agent.Request) (agent.Turn, error) {

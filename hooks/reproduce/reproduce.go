@@ -225,12 +225,12 @@ type one struct {
 // once runs the check in a fresh copy.
 func (q *Request) once(ctx context.Context, name string, base *scratch.Base, caches homes.Caches) one {
 	f := q.Failure
-	c, err := base.Copy(ctx, filepath.Join(q.Homes.Work, "check"))
+	c, err := q.Homes.Copy(ctx, base, "check", false)
 	if err != nil {
 		return one{err: err.Error()}
 	}
 	defer q.Progress.Tidy(c.Close)
-	box, err := q.Homes.CheckBox(base, c.Dir, caches)
+	box, err := q.Homes.CheckBox(base, c, caches)
 	if err != nil {
 		return one{err: err.Error()}
 	}

@@ -228,7 +228,7 @@ func (q *Request) run(
 		return err
 	}
 	defer q.Progress.Tidy(caches.Remove)
-	c, err := q.Base.Copy(ctx, filepath.Join(q.Homes.Work, "check"))
+	c, err := q.Homes.Copy(ctx, q.Base, "check", false)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (q *Request) run(
 	if err := c.Put(changes); err != nil {
 		return err
 	}
-	box, err := q.Homes.CheckBox(q.Base, c.Dir, caches)
+	box, err := q.Homes.CheckBox(q.Base, c, caches)
 	if err != nil {
 		return err
 	}

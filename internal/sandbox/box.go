@@ -56,13 +56,19 @@ func (b Box) check(c Command) error {
 		return fmt.Errorf("the box has overlays, which tier %s does not: ask for tier %s", b.Tier, View)
 	}
 	writes := b.writable()
+	if b.Base != "" {
+		if b.Tier != View || b.Work == "" {
+			return fmt.Errorf("the copy %s of the base %s needs tier %s and a folder Work", b.Copy, b.Base, View)
+		}
+		writes = append(writes, b.Work)
+	}
 	for _, o := range b.Layers {
 		if len(o.Lower) == 0 || slices.Contains(append(o.Lower, o.Upper, o.Work, o.At), "") {
 			return fmt.Errorf("the overlay at %q needs At, Upper, Work and at least one Lower", o.At)
 		}
 		writes = append(writes, o.Upper, o.Work)
 	}
-	for _, p := range slices.Concat([]string{b.Tree, b.Home}, writes, b.Read) {
+	for _, p := range slices.Concat([]string{b.Tree, b.Home, b.Base}, writes, b.Read) {
 		if p != "" && !filepath.IsAbs(p) {
 			return fmt.Errorf("path %q of the box is not absolute", p)
 		}

@@ -115,3 +115,46 @@ func TestOverlayRefused(t *testing.T) {
 		}
 	}
 }
+
+// A copy that holds only differences is seen whole at the path of the tree, also through a link from outside, and not at its own path.
+func TestCopyOverBase(t *testing.T) {
+	t.Parallel()
+	if err := TryOverlay(t.TempDir()); err != nil {
+		t.Skip("no overlay here: " + err.Error())
+	}
+	dir := t.TempDir()
+	at := func(name string) string {
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	tree, base := at("tree"), at("base")
+	for path, text := range map[string]string{"tree/file": "the tree's\n", "base/file": "the base's\n", "base/gone": "x"} {
+		write(t, filepath.Join(dir, path), text)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(filepath.Join(tree, "file"), link); err != nil {
+		t.Fatal(err)
+	}
+	b := Box{Tier: View, Tree: tree, Copy: at("upper"), Base: base, Work: at("work"), Tmp: at("tmp"), Read: []string{link, filepath.Join(dir, "none")}}
+	var out bytes.Buffer
+	for _, step := range []struct{ script, want string }{
+		{`cat file; rm gone; echo new > file; cat "$1"; ls ` + b.Copy + ` 2>/dev/null`, "the base's\nnew\n"},
+		{`cat file "$1"; ls`, "new\nnew\nfile\n"},
+	} {
+		out.Reset()
+		res, err := b.Run(t.Context(), Command{
+			Argv: []string{"sh", "-c", step.script, "sh", link}, Dir: tree, Env: []string{"PATH=/usr/bin:/bin"}, Stdout: &out, Stderr: &out,
+		})
+		if err != nil || out.String() != step.want {
+			t.Fatalf("%s: %+v, %v\n%s", step.script, res, err, out.String())
+		}
+	}
+	for path, want := range map[string]string{"tree/file": "the tree's\n", "base/file": "the base's\n", "base/gone": "x", "upper/file": "new\n"} {
+		if got := read(t, filepath.Join(dir, path)); got != want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}

@@ -29,10 +29,12 @@ const (
 
 // A Box describes where a command runs and what it may change. The zero Box is refused, because it has no tier.
 type Box struct {
-	Tier  Tier
-	Tree  string   // absolute path of the tree that Copy is a copy of; empty outside of a copy
-	Copy  string   // absolute path of the copy; in View it is mounted at Tree
-	Write []string // absolute paths, existing, that may be written besides Copy and Tmp
+	Tier Tier
+	Tree string // absolute path of the tree that Copy is a copy of; empty outside of a copy
+	Copy string // absolute path of the copy; in View it is mounted at Tree
+	// In View: Copy has only what differs from the folder Base, which nothing may change meanwhile. Work is as in Overlay.
+	Base, Work string
+	Write      []string // absolute paths, existing, that may be written besides Copy and Tmp
 	// absolute paths under /tmp, /dev/shm or Tree that must stay visible in View (read-only unless in Write)
 	Read    []string
 	Layers  []Overlay // in View only

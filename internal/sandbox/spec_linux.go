@@ -26,6 +26,7 @@ type mount struct {
 	ReadOnly bool
 	Within   string // At may be made (an empty folder or file) when it is below this
 	Optional bool   // an alias of a place that is shown anyway: a symlink on the way to At is no fault
+	Inside   bool   // From is a path inside, taken when the others are in place; none there is no fault
 }
 
 // A refusal is why a command was not started. An inner process sends it when it does not become the command.

@@ -57,9 +57,14 @@ func (v *view) fill() error {
 		if v.tree == "/" || slices.ContainsFunc(v.covers, func(c cover) bool { _, holds := below(v.tree, c.at); return holds }) {
 			return fmt.Errorf("a copy cannot stand at %s in tier %s: ask for tier %s", v.Tree, View, Fence)
 		}
-		v.add(mount{From: v.copy, At: v.tree})
+		m := mount{From: v.copy, At: v.tree}
+		if v.Base != "" {
+			m = mount{At: v.tree, Lower: []string{resolved(v.Base)}, Upper: v.copy, Work: resolved(v.Work)}
+		}
+		v.add(m)
 		if given := v.underCover(filepath.Clean(v.Tree)); given != v.tree && v.covered(v.hider(given)) {
-			v.add(mount{From: v.copy, At: given, Optional: true}) // the private /tmp hides the symlinks on its way
+			// the private /tmp hides the symlinks on its way
+			v.add(mount{From: v.tree, At: given, Optional: true, Inside: true})
 		}
 	}
 	v.open()
@@ -77,7 +82,10 @@ func (v *view) fill() error {
 	for _, p := range v.Read {
 		v.show(p, true)
 	}
-	for _, p := range []string{v.Copy, v.Tmp, v.Home, v.command.Dir} {
+	if v.Base == "" {
+		v.keep(v.Copy)
+	}
+	for _, p := range []string{v.Tmp, v.Home, v.command.Dir} {
 		v.keep(p)
 	}
 	for _, p := range filepath.SplitList(lookupEnv(v.command.Env, "PATH")) {
@@ -100,7 +108,9 @@ func (v *view) fill() error {
 func (v *view) open() {
 	var paths []string
 	for _, p := range v.writable() {
-		paths = append(paths, resolved(p))
+		if p != v.Copy || v.Base == "" { // what is shown through an overlay is changed through that only
+			paths = append(paths, resolved(p))
+		}
 	}
 	for _, p := range outermost(paths) {
 		if p != "/" && p != v.tree && v.hider(p) == "" && !v.covered(p) {
@@ -127,10 +137,9 @@ func (v *view) show(path string, readOnly bool) {
 	from := real
 	if rel, ok := below(v.tree, real); ok && v.tree != "" && !v.inTree(path) {
 		// A link from outside into the tree leads to the file of the copy.
-		if from, err = filepath.EvalSymlinks(filepath.Join(v.copy, rel)); err != nil {
-			return
+		if at := v.underCover(path); v.hider(at) != "" {
+			v.add(mount{From: filepath.Join(v.tree, rel), At: at, Optional: true, Inside: true})
 		}
-		v.place(from, path, readOnly, true)
 		return
 	}
 	v.place(from, real, readOnly, false)
@@ -230,6 +239,9 @@ func mountView(s spec) error {
 		}
 	}()
 	for _, m := range s.Mounts {
+		if m.Inside {
+			continue
+		}
 		c, err := m.clone()
 		if err != nil {
 			return err
@@ -245,11 +257,23 @@ func mountView(s spec) error {
 		}
 	}
 	for _, c := range clones {
-		err := c.attach()
-		if c.Optional && errors.Is(err, unix.ELOOP) {
+		if err := c.attach(); err != nil && (!c.Optional || !errors.Is(err, unix.ELOOP)) {
+			return err
+		}
+	}
+	for _, m := range s.Mounts {
+		if !m.Inside {
 			continue
 		}
-		if err != nil {
+		c, err := m.clone()
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err == nil {
+			err = c.attach()
+			_ = unix.Close(c.fd)
+		}
+		if err != nil && (!c.Optional || !errors.Is(err, unix.ELOOP)) {
 			return err
 		}
 	}

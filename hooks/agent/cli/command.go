@@ -58,6 +58,9 @@ func (c *Command) Ready() error {
 	return nil
 }
 
+// Here returns false: the program and all that it starts are in the box.
+func (c *Command) Here() bool { return false }
+
 // Retry returns the agent's policy.
 func (c *Command) Retry() failure.Policy { return c.Policy }
 

@@ -59,6 +59,9 @@ func (a *Agent) Ready() error {
 	return nil
 }
 
+// Here returns true: its tools read and write the files of the copy.
+func (a *Agent) Here() bool { return true }
+
 // Retry adds nothing to what is retried for every agent, because the turn itself recovers what can be recovered.
 func (a *Agent) Retry() failure.Policy { return failure.Policy{} }
 
