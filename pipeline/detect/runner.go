@@ -57,7 +57,11 @@ func (d *detector) runner(f *folder) (*project, string) {
 				all = d.readTaskfile(f, file)
 			}
 			if found = d.targets(f, r.kind, file, all); found != nil {
-				found.found = at(f.path, file) + ": " + r.about + " with targets for " + some(namesOf(found.tasks))
+				var names []string
+				for _, t := range found.tasks {
+					names = append(names, t.name)
+				}
+				found.found = at(f.path, file) + ": " + r.about + " with targets for " + some(names)
 				text = here
 			}
 		}
@@ -144,12 +148,4 @@ func callsOne(all []target, name string, others []string) bool {
 	i := slices.IndexFunc(all, func(t target) bool { return t.name == name })
 	words := append(strings.Fields(strings.Join(all[i].lines, " ")), all[i].waits...)
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(others, w) })
-}
-
-func namesOf(tasks []*task) []string {
-	var names []string
-	for _, t := range tasks {
-		names = append(names, t.name)
-	}
-	return names
 }

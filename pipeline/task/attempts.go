@@ -48,7 +48,7 @@ func (a *attempts) run(ctx context.Context, c sandbox.Command) (record.Task, err
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			return cancelled(sum), nil
+			return cancelled(sum), nil //nolint:nilerr // the record says that it was cancelled
 		}
 		a.out.line("[async-pipeline: attempt %d of %d, after %s]", n+1, a.t.Retry.Attempts, exit(got))
 	}

@@ -39,7 +39,7 @@ func (r *Runner) Retrying(ctx context.Context, dir string, t *pipeline.Task, box
 	retried func(attempt int, before record.Task),
 ) (record.Task, error) {
 	if ctx.Err() != nil {
-		return cancelled(notStarted(t, "", "")), nil
+		return cancelled(notStarted(t, "", "")), nil //nolint:nilerr // the record says that it was cancelled
 	}
 	c, err := r.command(dir, t, box)
 	if err != nil {
