@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,12 +41,29 @@ func Find(ctx context.Context, store *record.Store, cache string) (Places, error
 			return Places{}, fmt.Errorf("scratch copies must stand outside of the tree %s, and both the cache folder and %s lie in it: set XDG_CACHE_HOME to a folder elsewhere", top, cache)
 		}
 	}
-	key := sha256.Sum256([]byte(store.Root))
-	name := hex.EncodeToString(key[:8])
+	name := folderOf(store)
 	return Places{
 		Store: store.Dir, Work: filepath.Join(cache, "scratch", name), Kept: filepath.Join(cache, "kept", name),
 		Rescued: filepath.Join(cache, "rescued"),
 	}, nil
+}
+
+// folderOf returns the name of a root's folders below a cache folder.
+func folderOf(store *record.Store) string {
+	key := sha256.Sum256([]byte(store.Root))
+	return hex.EncodeToString(key[:8])
+}
+
+// NoWork reports whether Places.Work is empty or missing, below whichever cache folder Find would pick. So nobody has to ask git
+// which one that is.
+func NoWork(store *record.Store, cache string) bool {
+	for _, dir := range []string{cache, tempName()} {
+		entries, err := os.ReadDir(filepath.Join(dir, "scratch", folderOf(store)))
+		if len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // topOf returns the top of the tree that root is in, without links.
@@ -58,10 +77,15 @@ func topOf(ctx context.Context, root string) string {
 	return root
 }
 
+// tempName returns the path of privateTemp.
+func tempName() string {
+	return filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid()))
+}
+
 // privateTemp returns a folder in the system's temporary one. Others can guess its name, so it must belong to this
 // user alone.
 func privateTemp() (string, error) {
-	dir := filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid()))
+	dir := tempName()
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return "", err
 	}
@@ -79,7 +103,7 @@ func privateTemp() (string, error) {
 // Look is Find without making anything; ok is false where there is no folder that could hold anything.
 func Look(ctx context.Context, store *record.Store, cache string) (at Places, ok bool, err error) {
 	// Find makes a folder in the system's temporary one if the cache is inside the tree.
-	if temp := filepath.Join(os.TempDir(), "async-pipeline-"+strconv.Itoa(os.Getuid())); !recordfile.Exists(temp) {
+	if !recordfile.Exists(tempName()) {
 		real, err := filepath.EvalSymlinks(cache)
 		if err != nil || Inside(real, topOf(ctx, store.Root)) {
 			return Places{}, false, nil //nolint:nilerr // a folder that is not there holds nothing

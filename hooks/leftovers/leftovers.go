@@ -53,7 +53,7 @@ func Find(ctx context.Context, store *record.Store, cache string) (Found, error)
 // interrupted, and only then its copies are removed. It returns what it did, in words for a person. While another
 // process holds heal.lock it does nothing.
 func Settle(ctx context.Context, store *record.Store, cache string, secrets *redact.Set) ([]string, error) {
-	if !recordfile.Exists(store.Dir) {
+	if !recordfile.Exists(store.Dir) || none(store, cache) {
 		return nil, nil
 	}
 	lock, err := store.HealLock()
@@ -69,6 +69,15 @@ func Settle(ctx context.Context, store *record.Store, cache string, secrets *red
 	}
 	said, err := SettleLocked(ctx, store, at, secrets)
 	return said, errors.Join(err, lock.Unlock())
+}
+
+// none reports whether there is nothing to settle for certain. It reads folders only: every run asks it first.
+func none(store *record.Store, cache string) bool {
+	if !homes.NoWork(store, cache) {
+		return false
+	}
+	drafts, errs := (&fix.Store{Root: store.Root, Dir: store.Dir}).Abandoned()
+	return len(drafts) == 0 && len(errs) == 0
 }
 
 // SettleLocked is Settle for a caller that holds heal.lock.

@@ -3,8 +3,10 @@ package leftovers
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
@@ -48,5 +50,45 @@ func TestSettle(t *testing.T) {
 	}
 	if a := f.Attempts[0]; a.Number != 2 || *a.Kind != "lifecycle_close" || a.Rescue == nil {
 		t.Errorf("%+v", a)
+	}
+}
+
+// Every run asks whether something was left. Where nothing was, no lock is taken; a copy alone, in the person's cache folder
+// or in the system's temporary one, is removed.
+func TestSettleNothing(t *testing.T) {
+	root, cache, temp := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	fixtest.Put(t, root, "a", "f:bad\n")
+	store, _ := fixtest.SealedRun(t, root, "it is bad\n")
+	at, err := homes.Find(t.Context(), store, cache)
+	fixtest.Check(t, err)
+	fixtest.Check(t, os.MkdirAll(at.Work, 0o700))
+	settle := func() {
+		t.Helper()
+		said, err := Settle(t.Context(), store, cache, &redact.Set{})
+		if err != nil || len(said) != 0 {
+			t.Fatalf("%q, %v", said, err)
+		}
+	}
+	settle()
+	if _, err := os.Stat(filepath.Join(store.Dir, "heal.lock")); err == nil {
+		t.Error("the lock was taken")
+	}
+	leave := func(work string) string {
+		copied := filepath.Join(work, "copy")
+		fixtest.Check(t, os.MkdirAll(copied, 0o700))
+		old := time.Now().Add(-48 * time.Hour)
+		fixtest.Check(t, os.Chtimes(copied, old, old))
+		return copied
+	}
+	left := leave(at.Work)
+	settle()
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a copy is still there")
+	}
+	private := filepath.Join(temp, "async-pipeline-"+strconv.Itoa(os.Getuid()))
+	leave(filepath.Join(private, "scratch", filepath.Base(at.Work)))
+	if homes.NoWork(store, cache) {
+		t.Error("the folder for temporary files was not looked at")
 	}
 }
