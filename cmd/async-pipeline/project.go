@@ -43,6 +43,11 @@ func (prog *program) load() (*pipeline.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	return prog.loadFile(file)
+}
+
+// loadFile is load for the file that settledFile returned.
+func (prog *program) loadFile(file string) (*pipeline.Config, error) {
 	sandbox.Hold(filepath.Dir(file)) // before anything is started
 	c, err := prog.read(file)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {

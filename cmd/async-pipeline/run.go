@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,7 +160,15 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 		sandbox.Prepare() // it starts while the file is read, and before a lock is held that a fork would share
 		defer sandbox.Close()
 	}
-	c, err := prog.load()
+	file, err := prog.settledFile()
+	if err != nil {
+		return err
+	}
+	var git func(context.Context) *record.Git
+	if !r.dryRun {
+		git = run.AskGit(filepath.Dir(file)) // meanwhile the file is read
+	}
+	c, err := prog.loadFile(file)
 	if err != nil {
 		return err
 	}
@@ -177,6 +187,7 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	}
 	p := &runCall{
 		prog: prog, flags: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn, trace: trace, store: record.At(c.Root), job: jobOf(c, names),
+		git: git,
 	}
 	return p.perform()
 }

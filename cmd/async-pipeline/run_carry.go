@@ -32,6 +32,7 @@ type runCall struct {
 	trace  string // file of --trace; empty: none
 	store  *record.Store
 	job    *string
+	git    func(context.Context) *record.Git // see run.AskGit
 
 	progress progress
 }
@@ -71,6 +72,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 	r := &run.Run{
 		Config: p.config, Graph: p.graph, Store: p.store, Tasks: taskRunner(prog, p.config), Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing,
 		Job: p.job, CI: p.flags.heal.ci, Healing: healingMode(prog, p.flags),
+		Git: p.git,
 		Locked: func() {
 			sweep(prog, p.store)
 			end = p.show()

@@ -165,11 +165,8 @@ var versions sync.Map
 // find returns git's absolute path. Before 2.32 git ignores GIT_CONFIG_COUNT, and with it what keeps filters from
 // running.
 func find(ctx context.Context) (string, error) {
-	program, err := exec.LookPath("git")
+	program, err := lookup()
 	if err != nil {
-		return "", fmt.Errorf("%w: git is not installed (no git on PATH)", ErrNone)
-	}
-	if program, err = filepath.Abs(program); err != nil {
 		return "", err
 	}
 	if known, ok := versions.Load(program); ok {
@@ -190,16 +187,33 @@ func find(ctx context.Context) (string, error) {
 	return program, old
 }
 
+// lookup returns git's absolute path, whatever its version is.
+func lookup() (string, error) {
+	program, err := exec.LookPath("git")
+	if err != nil {
+		return "", fmt.Errorf("%w: git is not installed (no git on PATH)", ErrNone)
+	}
+	return filepath.Abs(program)
+}
+
+// filterNames are arguments that list the keys of all filter drivers.
+var filterNames = []string{"config", "--null", "--name-only", "--get-regexp", `^filter\.`}
+
 // unfiltered returns the overrides that switch off every filter driver that a repository's configuration names.
 // Listing runs nothing.
 func unfiltered(ctx context.Context, dir string, env ...string) ([]setting, error) {
-	out, err := call{dir: dir, env: env, args: []string{"config", "--null", "--name-only", "--get-regexp", `^filter\.`}}.run(ctx)
+	out, err := call{dir: dir, env: env, args: filterNames}.run(ctx)
 	if err != nil && exitCode(err) != 1 { // 1: none
 		return nil, err
 	}
+	return switchedOff(split(out)), nil
+}
+
+// switchedOff returns the overrides for the drivers that have these keys.
+func switchedOff(keys []string) []setting {
 	var off []setting
 	seen := map[string]bool{}
-	for _, key := range split(out) {
+	for _, key := range keys {
 		end := strings.LastIndexByte(key, '.')
 		if end <= len("filter") || seen[key[:end]] {
 			continue
@@ -209,7 +223,7 @@ func unfiltered(ctx context.Context, dir string, env ...string) ([]setting, erro
 		off = append(off, setting{driver + ".clean", ""}, setting{driver + ".smudge", ""},
 			setting{driver + ".process", ""}, setting{driver + ".required", "false"})
 	}
-	return off, nil
+	return off
 }
 
 // getConfig runs git config, which runs no program. It returns nothing if nothing is set.

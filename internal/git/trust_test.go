@@ -31,6 +31,9 @@ func answers(t *testing.T, r *Repo) string {
 	say("state", state, err)
 	dirty, err := r.Dirty(t.Context())
 	say("dirty", dirty, err)
+	if facts, err := FactsOf(t.Context(), r.Top); err == nil && facts != (Facts{commit, branch, len(dirty) > 0}) {
+		t.Errorf("facts %+v, but commit %s, branch %s, dirty %q", facts, commit, branch, dirty)
+	}
 	partial, err := r.Partial(t.Context())
 	say("partial", partial, err)
 	config, err := r.Config(t.Context(), "")

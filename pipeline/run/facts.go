@@ -21,6 +21,16 @@ const gitTime = 10 * time.Second
 func GitFacts(ctx context.Context, root string) *record.Git {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
+	if f, err := git.FactsOf(ctx, root); err == nil {
+		facts := &record.Git{Dirty: &f.Dirty}
+		if f.Commit != "" {
+			facts.Commit = &f.Commit
+		}
+		if f.Branch != "" {
+			facts.Branch = &f.Branch
+		}
+		return facts
+	}
 	repo, err := git.Of(ctx, root)
 	if err != nil {
 		return nil
@@ -38,6 +48,21 @@ func GitFacts(ctx context.Context, root string) *record.Git {
 		facts.Dirty = new(len(paths) > 0)
 	}
 	return facts
+}
+
+// AskGit begins to ask for GitFacts. The function that it returns waits for the answer, or for the end of its context: then it
+// returns nil.
+func AskGit(root string) func(context.Context) *record.Git {
+	answer := make(chan *record.Git, 1)
+	go func() { answer <- GitFacts(context.Background(), root) }()
+	return func(ctx context.Context) *record.Git {
+		select {
+		case facts := <-answer:
+			return facts
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // nodes returns the selected tasks for graph.json.

@@ -28,6 +28,9 @@ type Run struct {
 	Parallel  int          // tasks at a time; below 1: see Parallel
 	KeepGoing bool         // after a failure, tasks that do not depend on it still start
 
+	// Git returns what git knows of the tree before the first task; nil: GitFacts is asked. See AskGit.
+	Git func(context.Context) *record.Git
+
 	Job     *string // these three are recorded as they are
 	CI      bool
 	Healing record.Healing
@@ -105,8 +108,7 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 		names = append(names, t.Name)
 	}
 	v := record.Run{
-		Root: r.Config.Root, Job: r.Job, CI: r.CI, Healing: r.Healing,
-		StartedAt: record.Time{Time: started}, Git: GitFacts(ctx, r.Config.Root),
+		Root: r.Config.Root, Job: r.Job, CI: r.CI, Healing: r.Healing, StartedAt: record.Time{Time: started},
 	}
 	graph, err := nodes(r.Graph, r.Tasks.Redact)
 	if err != nil {
@@ -121,6 +123,12 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 		return nil, err
 	}
 
+	// The answer must not depend on what the tasks write.
+	if r.Git != nil {
+		v.Git = r.Git(ctx)
+	} else {
+		v.Git = GitFacts(ctx, r.Config.Root)
+	}
 	var broken error
 	v.Tasks, broken = r.tasks(ctx, draft)
 	interrupted := 0

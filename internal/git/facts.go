@@ -1,0 +1,107 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Facts are what Head and Dirty of a work tree say.
+type Facts struct {
+	Commit string // empty before the first
+	Branch string // empty when detached, and before the first commit
+	Dirty  bool   // some path differs from HEAD
+}
+
+// errUnclear means that a short question is not enough.
+var errUnclear = errors.New("not clear from one question")
+
+// FactsOf returns the facts of the work tree whose top is root. It asks git two questions where Of, Head and Dirty ask twelve. An
+// error means only that those must be asked: root may be no top, or what differs may be the work of a filter.
+func FactsOf(ctx context.Context, root string) (Facts, error) {
+	if !plain(root) {
+		return Facts{}, errUnclear
+	}
+	program, err := lookup()
+	if err != nil {
+		return Facts{}, err
+	}
+	above := []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(root)} // where .git is no repository, git looks no further up
+	off, err := probe(ctx, program, root, above)
+	if err != nil {
+		return Facts{}, err
+	}
+	out, err := call{dir: root, env: above, config: off, timeout: long, args: []string{
+		"status", "-z", "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=normal",
+		"--ignore-submodules=dirty",
+	}}.runProgram(ctx, program)
+	if err != nil {
+		return Facts{}, err
+	}
+	return parseStatus(out, root, len(off) > 0)
+}
+
+// plain reports whether root has an ordinary folder .git and no configuration that puts the top of the work tree elsewhere.
+func plain(root string) bool {
+	info, err := os.Lstat(filepath.Join(root, ".git"))
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	config, err := os.ReadFile(filepath.Join(root, ".git", "config"))
+	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("worktree"))
+}
+
+// probe returns the settings that switch off all filters. It fails with a git that ignores such settings (before 2.31), which it
+// finds out by a filter of its own. So the version need not be asked.
+func probe(ctx context.Context, program, dir string, env []string) ([]setting, error) {
+	const own = "filter.async-pipeline-probe.clean"
+	out, err := call{dir: dir, env: env, config: []setting{{own, ""}}, args: filterNames}.runProgram(ctx, program)
+	if err != nil {
+		return nil, err
+	}
+	names := split(out)
+	at := slices.Index(names, own)
+	if at < 0 {
+		return nil, fmt.Errorf("%s: %w", program, errUnclear)
+	}
+	return switchedOff(slices.Delete(names, at, at+1)), nil
+}
+
+// parseStatus reads what git status printed. filters means that some are configured. They were switched off, so a file that seems
+// to be changed may not be.
+func parseStatus(out []byte, root string, filters bool) (f Facts, err error) {
+	unclear := false
+	for _, line := range split(out) {
+		oid, isOID := strings.CutPrefix(line, "# branch.oid ")
+		head, isHead := strings.CutPrefix(line, "# branch.head ")
+		switch {
+		case isOID:
+			f.Commit = oid
+		case isHead:
+			f.Branch = head
+		case strings.HasPrefix(line, "#"):
+		case filters && strings.HasPrefix(line, "1 .M "):
+			unclear = true
+		default:
+			f.Dirty = true
+		}
+	}
+	switch {
+	case f.Commit == "", unclear && !f.Dirty:
+		return Facts{}, errUnclear
+	case f.Commit == "(initial)":
+		f.Commit, f.Branch = "", ""
+	case f.Branch == "(detached)": // which is a name that a branch may have, too
+		head, err := os.ReadFile(filepath.Join(root, ".git", "HEAD"))
+		if err != nil || strings.HasPrefix(string(head), "ref:") {
+			return Facts{}, errUnclear
+		}
+		f.Branch = ""
+	}
+	return f, nil
+}

@@ -1,0 +1,142 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The facts are those of Head and Dirty, and are known in ordinary work trees.
+func TestFactsOf(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(t *testing.T, top string){
+		"clean":     func(*testing.T, string) {},
+		"untracked": func(t *testing.T, top string) { write(t, top, map[string]string{"dir/new": ""}) },
+		"ignored":   func(t *testing.T, top string) { write(t, top, map[string]string{"build/new": ""}) },
+		"changed":   func(t *testing.T, top string) { write(t, top, map[string]string{"a": "2"}) },
+		"removed":   func(t *testing.T, top string) { must(t, os.Remove(top+"/a")) },
+		"touched":   func(t *testing.T, top string) { write(t, top, map[string]string{"a": "1"}) },
+		"staged": func(t *testing.T, top string) {
+			write(t, top, map[string]string{"a": "2"})
+			run(t, top, "add", "a")
+		},
+		"staged and undone": func(t *testing.T, top string) {
+			write(t, top, map[string]string{"a": "2"})
+			run(t, top, "add", "a")
+			write(t, top, map[string]string{"a": "1"})
+		},
+		"renamed":    func(t *testing.T, top string) { run(t, top, "mv", "a", "z") },
+		"executable": func(t *testing.T, top string) { must(t, os.Chmod(top+"/a", 0o755)) },
+		"only noticed": func(t *testing.T, top string) {
+			write(t, top, map[string]string{"n": ""})
+			run(t, top, "add", "-N", "n")
+		},
+		"detached":   func(t *testing.T, top string) { run(t, top, "checkout", "-q", "--detach") },
+		"packed":     func(t *testing.T, top string) { run(t, top, "pack-refs", "--all") },
+		"other refs": func(t *testing.T, top string) { run(t, top, "symbolic-ref", "HEAD", "refs/other/x") },
+		"conflict": func(t *testing.T, top string) {
+			run(t, top, "checkout", "-q", "-b", "two")
+			write(t, top, map[string]string{"a": "2"})
+			run(t, top, "commit", "-q", "-a", "-m", "two")
+			run(t, top, "checkout", "-q", "main")
+			write(t, top, map[string]string{"a": "3"})
+			run(t, top, "commit", "-q", "-a", "-m", "three")
+			run(t, top, "-c", "alias.try=!git merge -q two || :", "try")
+		},
+		"nested repository": func(t *testing.T, top string) {
+			must(t, os.Mkdir(top+"/nested", 0o755))
+			run(t, top+"/nested", "init", "-q")
+			write(t, top, map[string]string{"nested/x": ""})
+		},
+		"no commit": func(t *testing.T, top string) { run(t, top, "update-ref", "-d", "HEAD") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			top, r := newRepo(t, map[string]string{"a": "1", "b": "1", ".gitignore": "build/\n"})
+			change(t, top)
+			got, err := FactsOf(t.Context(), top)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := slowFacts(t, r); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// slowFacts asks Head and Dirty.
+func slowFacts(t *testing.T, r *Repo) (f Facts) {
+	t.Helper()
+	var err error
+	f.Commit, f.Branch, err = r.Head(t.Context())
+	must(t, err)
+	dirty, err := r.Dirty(t.Context())
+	must(t, err)
+	f.Dirty = len(dirty) > 0
+	return f
+}
+
+// Where the short answer could be wrong there is none.
+func TestFactsUnclear(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func(t *testing.T, top string) (root string){
+		"below the top": func(t *testing.T, top string) string {
+			write(t, top, map[string]string{"dir/x": ""})
+			return top + "/dir"
+		},
+		"a broken repository below another": func(t *testing.T, top string) string {
+			write(t, top, map[string]string{"dir/.git/config": ""})
+			return top + "/dir"
+		},
+		"linked work tree": func(t *testing.T, top string) string {
+			linked := filepath.Join(t.TempDir(), "linked")
+			run(t, top, "worktree", "add", "-q", linked)
+			return linked
+		},
+		"work tree elsewhere": func(t *testing.T, top string) string {
+			run(t, top, "config", "core.workTree", t.TempDir())
+			return top
+		},
+		"bare": func(t *testing.T, top string) string {
+			run(t, top, "config", "core.bare", "true")
+			return top
+		},
+		"damaged index": func(t *testing.T, top string) string {
+			write(t, top, map[string]string{".git/index": "garbage, garbage, garbage, garbage"})
+			return top
+		},
+		"a branch that is named as no branch": func(t *testing.T, top string) string {
+			run(t, top, "checkout", "-q", "-b", "(detached)")
+			return top
+		},
+		"a filter may be all that differs": func(t *testing.T, top string) string {
+			run(t, top, "config", "filter.x.clean", "false")
+			write(t, top, map[string]string{".git/info/attributes": "* filter=x\n", "a": "2"})
+			return top
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			top, _ := newRepo(t, map[string]string{"a": "1"})
+			if f, err := FactsOf(t.Context(), make(t, top)); err == nil {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
+// A git that ignores settings in its environment would run filters: it is asked nothing more.
+func TestFactsOldGit(t *testing.T) {
+	top, _ := newRepo(t, map[string]string{"a": "1"})
+	dir := t.TempDir()
+	mark := filepath.Join(dir, "asked")
+	must(t, os.WriteFile(dir+"/git", []byte("#!/bin/sh\ncase \"$*\" in *status*) : >"+mark+";; esac\n"), 0o755))
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	if f, err := FactsOf(t.Context(), top); err == nil {
+		t.Errorf("%+v", f)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("it was asked")
+	}
+}
