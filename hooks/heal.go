@@ -125,18 +125,30 @@ func (j *job) answer(ctx context.Context) result {
 			j.log.Step("since the run: %s", since)
 		}
 	}
-	before, err := readTree(ctx, j.Config.Root, nil)
+	at, err := homes.Find(ctx, j.Store, j.Cache)
+	if err != nil {
+		r.ending = gaveUp(ctx, failure.ScratchFailed, err)
+		return r
+	}
+	var known *tree.Manifest
+	if r.tier != sandbox.None { // an agent could write what is kept
+		known = at.RecallTree(j.Config.Root)
+	}
+	before, err := readTree(ctx, j.Config.Root, known)
 	if err != nil {
 		r.ending = gaveUp(ctx, "tree", err)
 		return r
 	}
-	j.inCopies(ctx, agents, before.files, &r)
+	j.inCopies(ctx, at, agents, before.files, &r)
 
-	after, err := readTree(context.WithoutCancel(ctx), j.Config.Root, before)
+	after, err := readTree(context.WithoutCancel(ctx), j.Config.Root, before.files)
 	if err != nil {
 		j.log.Note("the tree could not be read again: " + err.Error())
 		r.best.withhold("tree_unknown")
 		return r
+	}
+	if r.tier != sandbox.None {
+		j.log.Tidy(func() error { return at.RememberTree(j.Config.Root, after.files) })
 	}
 	changed := before.compare(after)
 	r.tree = &fix.Tree{Before: before.digest, After: after.digest, Changed: changed}
@@ -157,8 +169,8 @@ func (c *candidate) withhold(reason string) {
 }
 
 // inCopies makes the base, reproduces the failure, lets agents work, and removes what it made.
-func (j *job) inCopies(ctx context.Context, agents []agent.Agent, seen *tree.Manifest, r *result) {
-	h, err := j.open(ctx, r.tier)
+func (j *job) inCopies(ctx context.Context, at homes.Places, agents []agent.Agent, seen *tree.Manifest, r *result) {
+	h, err := j.open(ctx, at, r.tier)
 	if err != nil {
 		r.ending = gaveUp(ctx, failure.ScratchFailed, err)
 		return
@@ -199,11 +211,7 @@ func (j *job) inCopies(ctx context.Context, agents []agent.Agent, seen *tree.Man
 }
 
 // open makes the folders that the hook's processes may write, after it settled what a killed runner left there.
-func (j *job) open(ctx context.Context, tier sandbox.Tier) (*homes.Homes, error) {
-	at, err := homes.Find(ctx, j.Store, j.Cache)
-	if err != nil {
-		return nil, err
-	}
+func (j *job) open(ctx context.Context, at homes.Places, tier sandbox.Tier) (*homes.Homes, error) {
 	done, err := leftovers.SettleLocked(ctx, j.Store, at, j.Redact)
 	for _, text := range done {
 		j.log.Step("%s", text)

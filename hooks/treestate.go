@@ -24,8 +24,8 @@ type treeState struct {
 	digest string            // of all that
 }
 
-// readTree reads the tree of root. An earlier state, or nil, saves reading unchanged files again.
-func readTree(ctx context.Context, root string, known *treeState) (*treeState, error) {
+// readTree reads the tree of root. An earlier walk, or nil, saves reading unchanged files again.
+func readTree(ctx context.Context, root string, known *tree.Manifest) (*treeState, error) {
 	s := &treeState{paths: map[string]string{}}
 	top := root
 	switch repo, err := git.Of(ctx, root); {
@@ -42,9 +42,7 @@ func readTree(ctx context.Context, root string, known *treeState) (*treeState, e
 	}
 	// Our own records may be in a sub-folder of the tree.
 	o := tree.Options{Skip: func(path string, isDir bool) bool { return isDir && filepath.Base(path) == ".async" }}
-	if known != nil {
-		o.Known = known.files
-	}
+	o.Known = known
 	var err error
 	if s.files, err = tree.Walk(ctx, top, o); err != nil {
 		return nil, err

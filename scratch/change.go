@@ -259,7 +259,7 @@ func (b *Base) fold(old, fresh, counted []string) []string {
 
 // read returns the change of p, or why it is left out. The change is nil if the content is the same.
 func (c *Copy) read(root *os.Root, p string) (*patch.Change, string, error) {
-	if secret(p) && !c.base.tracked[p] {
+	if Secret(p) && !c.base.tracked[p] {
 		return nil, whySecret, nil
 	}
 	if e, ok := c.base.Manifest.Find(p); ok && e.Size > MaxFile {

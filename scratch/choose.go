@@ -27,8 +27,8 @@ const (
 // dependencies are folders that a check needs and git usually ignores.
 var dependencies = map[string]bool{"node_modules": true, ".venv": true, "venv": true, "vendor": true}
 
-// secret reports whether a file, by its name, may hold a secret. Such a file is left out of patches and by Everything.
-func secret(p string) bool {
+// Secret reports whether a file, by its name, may hold a secret. Such a file is left out of patches and by Everything.
+func Secret(p string) bool {
 	name := strings.ToLower(path.Base(p))
 	switch path.Ext(name) {
 	case ".pem", ".key", ".p12", ".pfx", ".keystore", ".jks":
@@ -287,7 +287,7 @@ func (c *chooser) takes(f *decision, e fs.DirEntry, p string) bool {
 			f.omit(p, whySpecial)
 		}
 		return false
-	case !counts && (f.how == picked || c.everything && !takes) && secret(p):
+	case !counts && (f.how == picked || c.everything && !takes) && Secret(p):
 		f.omit(p, whySecret)
 		return false
 	case !takes && c.everything:

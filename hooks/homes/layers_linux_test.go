@@ -277,7 +277,7 @@ func cases(few int) int {
 func TestLayersAsPlain(t *testing.T) {
 	t.Parallel()
 	l := newLayered(t)
-	for n := range cases(60) {
+	for n := range cases(25) {
 		r := rand.New(rand.NewPCG(uint64(n), 1))
 		var list []edit
 		for range 1 + r.IntN(12) {

@@ -11,10 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A fact has the stat data that tell an unchanged file from a changed one. The zero fact matches no file.
+// A fact has the stat data that tell an unchanged file from a changed one. The zero fact matches no file. The
+// fields are exported because they are stored as gob.
 type fact struct {
-	dev, ino           uint64
-	size, mtime, ctime int64 // bytes, ns, ns
+	Dev, Ino           uint64
+	Size, Mtime, Ctime int64 // bytes, ns, ns
 }
 
 func factOf(st *unix.Stat_t) fact {
@@ -38,7 +39,7 @@ func Settled(mtime, ctime, start int64) bool {
 	return max(mtime, ctime) < start-tick
 }
 
-func (f fact) settled(start int64) bool { return Settled(f.mtime, f.ctime, start) }
+func (f fact) settled(start int64) bool { return Settled(f.Mtime, f.Ctime, start) }
 
 // cached returns the entry of a file that an earlier walk read, if the file has not changed since.
 func (m *Manifest) cached(path string, now fact) (Entry, bool) {

@@ -205,7 +205,7 @@ func (h *worker) openFolder(f *folder) error {
 	}
 	var st unix.Stat_t
 	err = unix.Fstat(fd, &st)
-	if now := factOf(&st); err != nil || now.dev != f.id.dev || now.ino != f.id.ino {
+	if now := factOf(&st); err != nil || now.Dev != f.id.Dev || now.Ino != f.id.Ino {
 		// It is another folder now, for which the caller's decision does not count.
 		h.omit(f.path, "unreadable")
 		return unix.Close(fd)

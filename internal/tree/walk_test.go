@@ -246,13 +246,13 @@ func TestWalkKnownRacy(t *testing.T) {
 	if e, _ := mustWalk(t, root, Options{Known: known}).Find("f"); e.Digest == "planted" {
 		t.Error("trusted a file as young as the walk")
 	}
-	f := fact{mtime: 10e9 + 1, ctime: 10e9 + 1}
+	f := fact{Mtime: 10e9 + 1, Ctime: 10e9 + 1}
 	for start, want := range map[int64]bool{10e9: false, 10e9 + 1: false, 10e9 + 20e6: false, 10e9 + 21e6: true} {
 		if got := f.settled(start); got != want {
 			t.Errorf("settled(%d) = %v", start, got)
 		}
 	}
-	whole := fact{mtime: 10e9, ctime: 10e9} // a file system that knows only seconds
+	whole := fact{Mtime: 10e9, Ctime: 10e9} // a file system that knows only seconds
 	if whole.settled(11e9) || !whole.settled(13e9) {
 		t.Error("whole seconds")
 	}
