@@ -51,10 +51,9 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 		Since: repro.Since, Log: j.draft.Log, Progress: j.log,
 	}
 	need := check.Needs(repro.Took)
-	b := budget.Start(j.hook.Budget, need)
+	b := budget.Start(j.hook.Budget, need, h.CopyTime)
 	j.log.Left = b.Left
-	wall, cancel := b.Wall(ctx)
-	defer cancel()
+	check.Budget = b
 	a := &attempts{job: j, result: r, budget: b, agents: agents, check: check, ask: attempt.Request{
 		Failure: j.failure, Hook: j.hook, Homes: h, Base: repro.Base, Caches: caches, Budget: b, Draft: j.draft,
 		Progress: j.log, Redact: j.Redact, Idle: cmp.Or(j.Idle, idleLimit),
@@ -62,7 +61,7 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 			return j.Packs().Pack(ctx, j.failure.Run, j.failure.Task.Name)
 		},
 	}}
-	a.all(ctx, wall)
+	a.all(ctx)
 
 	used := b.Attempt().Number
 	if len(r.rows) == 0 {
@@ -92,7 +91,7 @@ type told struct {
 }
 
 // all carries out the attempts of the budget.
-func (a *attempts) all(ctx, wall context.Context) {
+func (a *attempts) all(ctx context.Context) {
 	var last told
 	for {
 		ok, why := a.budget.Next()
@@ -103,7 +102,7 @@ func (a *attempts) all(ctx, wall context.Context) {
 			}
 			return
 		}
-		next, more := a.one(wall, last)
+		next, more := a.one(ctx, last)
 		if !more || ctx.Err() != nil || a.best != nil && a.best.Verdict != verify.Unverified {
 			return
 		}
@@ -116,18 +115,18 @@ func (a *attempts) all(ctx, wall context.Context) {
 
 // one carries out one attempt: a try, and where that fails and leaves nothing that can be verified, what the budget
 // decides. more reports whether another attempt makes sense; next is what that one learns.
-func (a *attempts) one(wall context.Context, last told) (next told, more bool) {
+func (a *attempts) one(ctx context.Context, last told) (next told, more bool) {
 	var of *int
 	for {
 		a.budget.Try()
-		t, err := a.try(wall, of, last)
+		t, err := a.try(ctx, of, last)
 		if err != nil {
 			a.state, a.kind = fix.Failed, failure.WallTimeout
 			a.reason = fmt.Sprintf("%s: the wall clock of %s ended before the agent could start", a.kind,
 				a.budget.Limit.WallClock)
 			return told{}, false
 		}
-		if !t.failed || wall.Err() != nil {
+		if !t.failed || ctx.Err() != nil || a.budget.Left() == 0 {
 			return t.next, t.more
 		}
 		row := &a.rows[len(a.rows)-1]
@@ -144,7 +143,7 @@ func (a *attempts) one(wall context.Context, last told) (next told, more bool) {
 		if row.Decision.Next == budget.Fallback {
 			of, a.agents = nil, a.agents[1:]
 		}
-		if !budget.Pause(wall, time.Duration(row.Decision.DelayMS)*time.Millisecond) {
+		if !a.budget.Pause(ctx, time.Duration(row.Decision.DelayMS)*time.Millisecond) {
 			return told{}, false
 		}
 	}
@@ -159,10 +158,10 @@ type tried struct {
 }
 
 // try lets the first agent work once and verifies what it leaves. The error is attempt.ErrNotStarted.
-func (a *attempts) try(wall context.Context, of *int, last told) (tried, error) {
+func (a *attempts) try(ctx context.Context, of *int, last told) (tried, error) {
 	q := a.ask
 	q.Number, q.RetryOf, q.Agent, q.Told = len(a.rows)+1, of, a.agents[0], last.Told
-	res, err := attempt.Run(wall, q)
+	res, err := attempt.Run(ctx, q)
 	if err != nil {
 		return tried{}, err
 	}
@@ -188,8 +187,9 @@ func (a *attempts) try(wall context.Context, of *int, last told) (tried, error) 
 		c := &candidate{changes: res.Changes, omitted: res.Omitted, control: res.Control, said: res.Said}
 		v := a.check
 		v.Number, v.Changes = q.Number, res.Changes
-		c.Result = verify.Run(wall, v)
-		a.rows[len(a.rows)-1].Verdict = new(c.Verdict)
+		c.Result = verify.Run(ctx, v)
+		row := &a.rows[len(a.rows)-1]
+		row.Verdict, row.VerificationMS = new(c.Verdict), c.Checks.DurationMS
 		a.log.Step("%s: %s", a.budget.Attempt(), &c.Result)
 		if a.best == nil || verify.Better(c.Verdict, a.best.Verdict) {
 			a.best = c

@@ -488,17 +488,17 @@ func TestH22WallClockWithoutUsage(t *testing.T) {
 	}
 }
 
-// H24: the next agent works under the clock of the one before it.
+// H24: the next agent works under the clock of the one before it, which stops only while its copy is made.
 func TestH24OneClockForAll(t *testing.T) {
 	t.Parallel()
-	var until []time.Time
+	var from, until []time.Time
 	clock := func(turn scriptedTurn) scriptedTurn {
 		return func(ctx context.Context, r agent.Request) agent.Turn {
 			end, ok := ctx.Deadline()
 			if !ok {
 				t.Error("there is no clock")
 			}
-			until = append(until, end)
+			from, until = append(from, time.Now()), append(until, end)
 			time.Sleep(20 * time.Millisecond)
 			return turn(ctx, r)
 		}
@@ -506,8 +506,23 @@ func TestH24OneClockForAll(t *testing.T) {
 	a := script("a", clock(fails(failure.QuotaExhausted)))
 	b := script("b", clock(writes("good", said)))
 	f := answers(t, t.Context(), pipeline.AgentHook{}, a, b)
-	if len(until) != 2 || !until[0].Equal(until[1]) {
-		t.Errorf("clocks %v", until)
+	if len(until) != 2 {
+		t.Fatalf("clocks %v", until)
+	}
+	later, all := until[1].Sub(until[0]), from[1].Sub(from[0])
+	if later <= 0 || later > all-20*time.Millisecond {
+		t.Errorf("the clock ends %s later for an agent that began %s later", later, all)
+	}
+	b64 := func(p *int64) int64 {
+		if p == nil {
+			return -1
+		}
+		return *p
+	}
+	if a := f.Attempts; f.Copies == nil || f.Copies.Made != "plain" || f.Copies.DurationMS < later.Milliseconds() ||
+		b64(f.Base.DurationMS) < 0 || b64(f.Reproduction.DurationMS) < 0 || a[0].VerificationMS != nil ||
+		b64(a[1].VerificationMS) < 0 || b64(f.Verification.DurationMS) != b64(a[1].VerificationMS) {
+		t.Errorf("copies %+v, base %+v, reproduction %+v, attempts %+v, verification %+v", f.Copies, f.Base, f.Reproduction, a, f.Verification)
 	}
 	if d := f.Attempts[0].Decision; d == nil || d.Next != budget.Fallback || d.Outcome != "recovered" || f.State != fix.Proposed || *f.Budget.Used.Attempts != 1 {
 		t.Errorf("%s, used %d attempts, decision %+v", f.State, *f.Budget.Used.Attempts, d)

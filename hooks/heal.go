@@ -45,6 +45,7 @@ type result struct {
 	agent        string       // the last that was asked, or would have been
 	tier         sandbox.Tier // empty: not decided yet
 	tree         *fix.Tree
+	copies       *fix.Copies
 	omitted      []tree.Omitted
 	reproduction *fix.Reproduction
 	rows         []fix.Attempt
@@ -175,7 +176,8 @@ func (j *job) inCopies(ctx context.Context, at homes.Places, agents []agent.Agen
 		r.ending = gaveUp(ctx, failure.ScratchFailed, err)
 		return
 	}
-	defer j.log.Tidy(h.Close)
+	defer func() { r.copies = j.copiesOf(h) }() // when they are removed
+	defer j.log.Tidy(func() error { return h.Copying(h.Close) })
 	base, err := j.makeBase(ctx, h, seen, false)
 	if err != nil {
 		r.ending = gaveUp(ctx, failure.ScratchFailed, err)
@@ -185,7 +187,7 @@ func (j *job) inCopies(ctx context.Context, at homes.Places, agents []agent.Agen
 		if base == nil {
 			return nil
 		}
-		return base.Close()
+		return h.Copying(base.Close)
 	})
 	r.omitted = base.Omitted
 	repro := reproduce.Run(ctx, reproduce.Request{
@@ -227,8 +229,33 @@ func (j *job) open(ctx context.Context, at homes.Places, tier sandbox.Tier) (*ho
 	return h, h.Open(j.Store.Root)
 }
 
+// copiesOf returns how the copies of the base were made; nil: there were none.
+func (j *job) copiesOf(h *homes.Homes) *fix.Copies {
+	made, why := h.Copies()
+	if made == "" {
+		return nil
+	}
+	c := &fix.Copies{Made: made, DurationMS: (h.CopyTime() - j.draft.BaseTook).Milliseconds()}
+	if why != nil {
+		c.Why = new(j.Redact.String(why.Error()))
+	}
+	return c
+}
+
 // makeBase copies the tree, and stores what git cannot give back.
 func (j *job) makeBase(
+	ctx context.Context, h *homes.Homes, seen *tree.Manifest, everything bool,
+) (base *scratch.Base, err error) {
+	started := time.Now()
+	err = h.Copying(func() error {
+		base, err = j.copyTree(ctx, h, seen, everything)
+		return err
+	})
+	j.draft.BaseTook += time.Since(started)
+	return base, err
+}
+
+func (j *job) copyTree(
 	ctx context.Context, h *homes.Homes, seen *tree.Manifest, everything bool,
 ) (_ *scratch.Base, err error) {
 	t := j.failure.Task

@@ -32,7 +32,7 @@ func (j *job) record(r result) *fix.Fix {
 	f := &fix.Fix{
 		CreatedAt: j.created, Fingerprint: &j.print, Provenance: j.provenance(r),
 		State: r.state, Reason: orNull(j.Redact.String(r.reason)), ResumeAt: r.resumeAt,
-		Tree: r.tree, Omitted: r.omitted, Reproduction: r.reproduction, Attempts: r.rows,
+		Tree: r.tree, Copies: r.copies, Omitted: r.omitted, Reproduction: r.reproduction, Attempts: r.rows,
 		Control: orNull(r.control), AgentSaid: r.said, Budget: &fix.Budget{Limit: limit, Used: r.used},
 	}
 	if r.kind != "" {

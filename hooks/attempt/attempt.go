@@ -73,7 +73,7 @@ type Result struct {
 	Refused string       // what was wrong with the diff in the answer, for the next attempt
 
 	RetryAfter *time.Duration // how long the agent says to wait
-	Took       time.Duration
+	Took       time.Duration  // by the agent alone
 }
 
 // ErrNotStarted means that the wall clock ended, or a person interrupted, before the agent could start.
@@ -87,18 +87,16 @@ type left struct {
 	refused string // what was wrong with the diff in its answer; empty: nothing, or it needed none
 }
 
-// Run lets the agent work once. The only error is ErrNotStarted: all others are in the result.
-func Run(wall context.Context, q Request) (Result, error) {
+// Run lets the agent work once. The only error is ErrNotStarted: all others are in the result. The wall clock, which ctx
+// does not have, does not run while a copy is made, read or removed.
+func Run(ctx context.Context, q Request) (Result, error) {
 	r := Result{Row: fix.Attempt{
 		Number: q.Number, Agent: q.Agent.Name(), RetryOf: q.RetryOf, StartedAt: timestamp.Now(),
 		Sandbox: string(q.Homes.Box.Tier),
 	}}
-	started := time.Now()
-	l, err := q.turn(wall, &r)
-	r.Took = time.Since(started)
+	l, err := q.turn(ctx, &r)
 	r.Row.DurationMS = max(1, r.Took.Milliseconds()) // 0 means that it is not known
-	if errors.Is(err, context.Canceled) || errors.Is(err, budget.ErrWallClock) ||
-		errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, ErrNotStarted) || errors.Is(err, context.Canceled) {
 		return Result{}, ErrNotStarted
 	}
 	if err != nil {
@@ -113,7 +111,7 @@ func Run(wall context.Context, q Request) (Result, error) {
 			q.Progress.Step("%s", text)
 		}
 	}
-	r.Row.Finalizer = q.finalize(wall, &l)
+	r.Row.Finalizer = q.finalize(ctx, &l)
 	q.conclude(&r, l)
 	return r, nil
 }
@@ -171,22 +169,18 @@ func oversize(omitted []tree.Omitted) (paths []string) {
 
 // turn lets the agent work once, and stores the difference as a rescue patch before anything of the copy is thrown
 // away.
-func (q *Request) turn(wall context.Context, r *Result) (l left, err error) {
-	c, err := q.Homes.Copy(wall, q.Base, "agent", q.Agent.Here())
+func (q *Request) turn(ctx context.Context, r *Result) (l left, err error) {
+	c, err := q.Homes.Copy(ctx, q.Base, "agent", q.Agent.Here())
 	if err != nil {
 		return l, err
 	}
 	keep := false
 	defer func() {
 		if !keep {
-			q.Progress.Tidy(c.Close)
+			q.tidy(c)
 		}
 	}()
-	var filters [][2]string
-	if repo, err := git.Of(wall, q.Failure.Config.Root); err == nil {
-		filters, _ = repo.Filters(wall) // without them an agent sees filtered files as dirty, no more
-	}
-	box, err := q.Homes.AgentBox(q.Base, c, q.Caches, filters)
+	box, err := q.Homes.AgentBox(q.Base, c, q.Caches, q.filters(ctx))
 	if err != nil {
 		return l, err
 	}
@@ -195,27 +189,54 @@ func (q *Request) turn(wall context.Context, r *Result) (l left, err error) {
 		return l, err
 	}
 	defer raw.Close()
+	r.Row.StartedAt = timestamp.Now()
 	if err := q.Draft.Works(q.Number, draft.Workplace{
 		Copy: c.Dir, Base: q.Base.Holder(), Agent: q.Agent.Name(), Sandbox: r.Row.Sandbox, StartedAt: r.Row.StartedAt,
 	}); err != nil {
 		return l, err
 	}
-	work, cancel := q.Budget.ForAgent(wall, 0)
+	if q.over(ctx) {
+		return l, ErrNotStarted
+	}
+	work, cancel := q.Budget.ForAgent(ctx, 0)
 	defer cancel()
 	q.Progress.Step("%s: agent %s is at work", q.Budget.Attempt().Long(), q.Agent.Name())
-	if l.turn, err = q.Agent.Turn(work, q.request(work, box, c.Dir, raw)); err != nil {
+	request := q.request(work, box, c.Dir, raw)
+	started := time.Now()
+	if l.turn, err = q.Agent.Turn(work, request); err != nil {
 		l.turn = agent.Turn{Kind: failure.SpawnFailed, Evidence: err.Error()}
 	}
+	r.Took = time.Since(started)
 	if n := l.turn.Exit.ProcessesLeft; n > 0 {
 		q.Progress.Event("processes_ended", map[string]any{"attempt": q.Number, "count": n})
 		q.Progress.Step("ended %s that the agent left running", english.Count(n, "process"))
 	}
 	// The wall clock, or a person, may have ended the turn: what was done is kept all the same.
-	if err := q.keep(context.WithoutCancel(wall), c, &l, r); err != nil {
+	err = q.Homes.Copying(func() error { return q.keep(context.WithoutCancel(ctx), c, &l, r) })
+	if err != nil {
 		keep = true
 		return left{}, errors.Join(err, q.setAside(c))
 	}
 	return l, nil
+}
+
+// filters returns git's filters of the tree. Without them an agent sees filtered files as dirty, no more.
+func (q *Request) filters(ctx context.Context) (filters [][2]string) {
+	_ = q.Homes.Copying(func() error {
+		repo, err := git.Of(ctx, q.Failure.Config.Root)
+		if err == nil {
+			filters, err = repo.Filters(ctx)
+		}
+		return err
+	})
+	return filters
+}
+
+// over reports whether the wall clock has ended, or a person has interrupted.
+func (q *Request) over(ctx context.Context) bool { return ctx.Err() != nil || q.Budget.Left() == 0 }
+
+func (q *Request) tidy(c *scratch.Copy) {
+	q.Progress.Tidy(func() error { return q.Homes.Copying(c.Close) })
 }
 
 // keep stores what an agent left in its copy.

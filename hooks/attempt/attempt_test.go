@@ -42,7 +42,7 @@ func TestOwnCommandOfARequest(t *testing.T) {
 					Task:   &pipeline.Task{Name: "check", Dir: "a/b", Run: c.run},
 					Run:    &record.Sealed{Run: record.Run{ID: "r"}},
 				},
-				Hook: &pipeline.AgentHook{}, Homes: &homes.Homes{}, Base: &scratch.Base{Sub: "root"}, Budget: budget.Start(pipeline.Budget{}, 0), Number: 1,
+				Hook: &pipeline.AgentHook{}, Homes: &homes.Homes{}, Base: &scratch.Base{Sub: "root"}, Budget: budget.Start(pipeline.Budget{}, 0, (&homes.Homes{}).CopyTime), Number: 1,
 			}
 			r := q.basic(sandbox.Box{Tier: tier, Tree: tree, Copy: dir}, dir, io.Discard)
 			top := tree

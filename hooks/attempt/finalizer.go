@@ -29,11 +29,11 @@ const (
 
 // finalize asks, where that is called for, and puts the control object into the turn. It returns nil where it was
 // not.
-func (q *Request) finalize(wall context.Context, l *left) *fix.Finalizer {
+func (q *Request) finalize(ctx context.Context, l *left) *fix.Finalizer {
 	t := &l.turn
 	ended := t.Kind == "" || t.Kind == failure.EmptyOutput
 	switch {
-	case !ended || t.Control != nil || t.Exit.Cancelled || wall.Err() != nil:
+	case !ended || t.Control != nil || t.Exit.Cancelled || q.over(ctx):
 		return nil
 	case t.Kind == "" && strings.TrimSpace(t.Text) == "" && t.Resume == nil:
 		return nil // it said nothing at all: no_output, for its policy
@@ -44,10 +44,7 @@ func (q *Request) finalize(wall context.Context, l *left) *fix.Finalizer {
 		return f
 	}
 	q.Progress.Step("%s ended without a report (%s); asking for it once", q.Budget.Attempt(), firstSentence(t.Problem))
-	started := time.Now()
-	answer, edited, err := q.question(wall, l)
-	f.DurationMS = time.Since(started).Milliseconds()
-	f.Edited = edited
+	answer, err := q.question(ctx, l, f)
 	q.Budget.Add(answer) // what a turn used that could not be carried out nobody knows
 	if err != nil {
 		f.Result, f.Reason = "failed", new(q.Redact.String(err.Error()))
@@ -56,7 +53,7 @@ func (q *Request) finalize(wall context.Context, l *left) *fix.Finalizer {
 	f.Tokens = fix.Tokens(answer.Tokens)
 	f.CostUSD, f.CostAtLeast = answer.CostUSD, answer.CostAtLeast
 	switch {
-	case wall.Err() != nil || answer.Exit.Cancelled: // what comes while we end is not taken
+	case q.over(ctx) || answer.Exit.Cancelled: // what comes while we end is not taken
 		f.Result, f.Reason = "failed", new("ended before it answered")
 	case answer.Kind != "" && answer.Control == nil:
 		f.Result, f.Kind, f.Reason = "failed", new(string(answer.Kind)), new(q.Redact.String(answer.Evidence))
@@ -85,19 +82,19 @@ func barred(t *agent.Turn, answer agent.Turn) {
 }
 
 // question takes the one turn: in the same conversation where the agent keeps it, else in a new one that is shown the
-// answer.
-func (q *Request) question(wall context.Context, l *left) (answer agent.Turn, edited bool, err error) {
-	c, err := q.Homes.Copy(wall, q.Base, "finalizer", q.Agent.Here())
+// answer. It adds to f how long that took, and whether the agent edited something.
+func (q *Request) question(ctx context.Context, l *left, f *fix.Finalizer) (answer agent.Turn, err error) {
+	c, err := q.Homes.Copy(ctx, q.Base, "finalizer", q.Agent.Here())
 	if err != nil {
-		return answer, false, err
+		return answer, err
 	}
-	defer q.Progress.Tidy(c.Close)
-	if err := c.Put(l.changes); err != nil {
-		return answer, false, err
+	defer q.tidy(c)
+	if err := q.Homes.Copying(func() error { return c.Put(l.changes) }); err != nil {
+		return answer, err
 	}
 	box, err := q.Homes.AgentBox(q.Base, c, q.Caches, nil)
 	if err != nil {
-		return answer, false, err
+		return answer, err
 	}
 	r := q.basic(box, c.Dir, io.Discard)
 	r.ReadOnly = true
@@ -113,17 +110,23 @@ func (q *Request) question(wall context.Context, l *left) (answer agent.Turn, ed
 	note := r.Note
 	note(agent.Line{Type: "finalizer", Data: map[string]any{"problem": l.turn.Problem, "resumed": l.turn.Resume != nil}})
 
-	work, cancel := q.Budget.ForAgent(wall, finalizerMost)
+	work, cancel := q.Budget.ForAgent(ctx, finalizerMost)
 	defer cancel()
+	started := time.Now()
 	answer, err = take(work, r)
+	f.DurationMS = time.Since(started).Milliseconds()
 	if err != nil {
-		return answer, false, err
+		return answer, err
 	}
-	now, _, lookErr := c.Changes(context.WithoutCancel(wall))
-	if lookErr != nil && !errors.Is(lookErr, context.Canceled) {
-		q.Progress.Note("the copy that the agent was asked for its report in could not be read: " + lookErr.Error())
+	err = q.Homes.Copying(func() error {
+		now, _, err := c.Changes(context.WithoutCancel(ctx))
+		f.Edited = err == nil && !patch.Same(now, l.changes)
+		return err
+	})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		q.Progress.Note("the copy that the agent was asked for its report in could not be read: " + err.Error())
 	}
-	return answer, lookErr == nil && !patch.Same(now, l.changes), nil
+	return answer, nil
 }
 
 // statOf lists what changed, a line each.

@@ -24,7 +24,8 @@ type Budget struct {
 	Limit pipeline.Budget
 
 	started  time.Time
-	reserved time.Duration // of the wall clock, for verification
+	apart    func() time.Duration // how long the wall clock was stopped since it was started
+	reserved time.Duration        // of the wall clock, for verification
 	now      Attempt
 	retried  map[string]bool // agents that had their retry
 	waits    int             // for a reset that an agent announced
@@ -33,10 +34,13 @@ type Budget struct {
 	cost     tally[float64] // US dollars
 }
 
-// Start starts the wall clock. Of it need is kept back for verification, but at most half.
-func Start(limit pipeline.Budget, need time.Duration) *Budget {
+// Start starts the wall clock. Of it need is kept back for verification, but at most half. While the time that apart
+// returns grows, the wall clock stops.
+func Start(limit pipeline.Budget, need time.Duration, apart func() time.Duration) *Budget {
+	before := apart()
 	return &Budget{
-		Limit: limit, started: time.Now(), reserved: min(need, limit.WallClock/2), now: Attempt{Of: limit.Attempts},
+		Limit: limit, started: time.Now(), apart: func() time.Duration { return apart() - before },
+		reserved: min(need, limit.WallClock/2), now: Attempt{Of: limit.Attempts},
 		retried: map[string]bool{}, warned: map[string]bool{},
 	}
 }
@@ -50,7 +54,7 @@ func Enough(limit pipeline.Budget, need time.Duration) time.Duration {
 }
 
 // Used returns how much of the wall clock is used.
-func (b *Budget) Used() time.Duration { return time.Since(b.started) }
+func (b *Budget) Used() time.Duration { return time.Since(b.started) - b.apart() }
 
 // Left returns how much of the wall clock is left.
 func (b *Budget) Left() time.Duration { return max(0, time.Until(b.end())) }
@@ -68,15 +72,17 @@ func (b *Budget) Short(least time.Duration) string {
 		left.Round(time.Second))
 }
 
-func (b *Budget) end() time.Time { return b.started.Add(b.Limit.WallClock) }
+// end returns when the wall clock ends if it is not stopped any more.
+func (b *Budget) end() time.Time { return b.started.Add(b.Limit.WallClock + b.apart()) }
 
-// Wall returns a context that ends with the wall clock.
+// Wall returns a context that ends with the wall clock. It does not see that the clock stops, so it is made anew for
+// each piece of work.
 func (b *Budget) Wall(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(ctx, b.end(), ErrWallClock)
 }
 
 // ForAgent returns a context that ends when an agent has used its part of the wall clock, or after most, where most
-// is not 0.
+// is not 0. As for Wall, it is made when the agent starts.
 func (b *Budget) ForAgent(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	until := b.end().Add(-b.reserved)
 	if most > 0 && time.Until(until) > most {

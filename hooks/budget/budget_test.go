@@ -18,7 +18,7 @@ func TestReserve(t *testing.T) {
 		30 * time.Second:  {30 * time.Second, 0},
 		123 * time.Second: {30 * time.Second, 247 * time.Second},
 	} {
-		if b := Start(limit, need); b.reserved != want.reserved || Enough(limit, need) != want.enough {
+		if b := Start(limit, need, unstopped); b.reserved != want.reserved || Enough(limit, need) != want.enough {
 			t.Errorf("%s: %s is kept back, %s would be enough", need, b.reserved, Enough(limit, need))
 		}
 	}
@@ -44,7 +44,7 @@ func TestAttempt(t *testing.T) {
 // Where an attempt does not start for lack of time, the reason tells whose time it is: verification has more.
 func TestNextWithoutTime(t *testing.T) {
 	t.Parallel()
-	b := Start(pipeline.Budget{Attempts: 2, WallClock: time.Minute}, 30*time.Second)
+	b := Start(pipeline.Budget{Attempts: 2, WallClock: time.Minute}, 30*time.Second, unstopped)
 	if ok, why := b.Next(); !ok || why != "" {
 		t.Errorf("the first attempt: %v, %s", ok, why)
 	}
@@ -58,7 +58,7 @@ func TestNextWithoutTime(t *testing.T) {
 // An agent that was asked nothing used nothing: nobody is told that it does not say what it uses.
 func TestUnmeteredAskedNothing(t *testing.T) {
 	t.Parallel()
-	b := Start(pipeline.Budget{Tokens: 1000, CostUSD: 1}, 0)
+	b := Start(pipeline.Budget{Tokens: 1000, CostUSD: 1}, 0, unstopped)
 	if told := b.Unenforced("a", agent.Turn{Requests: new(int)}); len(told) > 0 {
 		t.Errorf("%q", told)
 	}
@@ -115,5 +115,30 @@ func TestDecide(t *testing.T) {
 				t.Errorf("%+v", d)
 			}
 		})
+	}
+}
+
+// unstopped is the time of a wall clock that is never stopped.
+func unstopped() time.Duration { return 0 }
+
+// While copies are made the wall clock does not run.
+func TestStoppedClock(t *testing.T) {
+	t.Parallel()
+	copying := time.Hour // before the budget
+	b := Start(pipeline.Budget{Attempts: 2, WallClock: time.Minute}, 10*time.Second, func() time.Duration { return copying })
+	b.started = b.started.Add(-50 * time.Second)
+	copying += 30 * time.Second
+	near := func(got, want time.Duration) bool { return got <= want+time.Second && got >= want-time.Second }
+	if !near(b.Used(), 20*time.Second) || !near(b.Left(), 40*time.Second) || !near(b.LeftForAgent(), 30*time.Second) {
+		t.Errorf("used %s, left %s, for an agent %s", b.Used(), b.Left(), b.LeftForAgent())
+	}
+	wall, cancel := b.Wall(t.Context())
+	defer cancel()
+	agent, cancel := b.ForAgent(t.Context(), 0)
+	defer cancel()
+	until, _ := wall.Deadline()
+	sooner, _ := agent.Deadline()
+	if !near(time.Until(until), 40*time.Second) || !near(time.Until(sooner), 30*time.Second) {
+		t.Errorf("the wall clock ends in %s, the agent's part in %s", time.Until(until), time.Until(sooner))
 	}
 }

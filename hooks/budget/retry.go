@@ -142,8 +142,10 @@ func Seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Pause waits, and reports whether ctx has not ended meanwhile.
-func Pause(ctx context.Context, d time.Duration) bool {
+// Pause waits, and reports whether neither ctx nor the wall clock has ended meanwhile.
+func (b *Budget) Pause(ctx context.Context, d time.Duration) bool {
+	ctx, cancel := b.Wall(ctx)
+	defer cancel()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

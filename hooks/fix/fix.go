@@ -97,6 +97,7 @@ type Fix struct {
 
 	AgentSaid    *Said          `json:"agent_said"`
 	Base         *Base          `json:"base"`
+	Copies       *Copies        `json:"copies"` // nil: none was made, or by a version that did not say
 	Tree         *Tree          `json:"tree"`
 	Patch        *PatchRef      `json:"patch"`
 	Omitted      []tree.Omitted `json:"omitted"`
@@ -121,6 +122,15 @@ type Base struct {
 	Commit   *string `json:"commit"`
 	Complete bool    `json:"complete"`
 	Sub      *string `json:"sub"` // the pipeline's folder relative to git's top, where patch paths begin
+
+	DurationMS *int64 `json:"duration_ms"` // to copy the tree and to store what git cannot give back
+}
+
+// Copies tells how the copies of the base were made.
+type Copies struct {
+	Made       string  `json:"made"`        // overlay|plain|both
+	Why        *string `json:"why"`         // why some are plain; nil: none is
+	DurationMS int64   `json:"duration_ms"` // to make, read and remove them and the build caches of their checks
 }
 
 // A Tree tells whether the user's tree changed while the fix was made.
@@ -176,6 +186,7 @@ type Reproduction struct {
 		Run  string  `json:"run"`
 		Copy *string `json:"copy"`
 	} `json:"signature"`
+	DurationMS *int64 `json:"duration_ms"` // of all runs, without their copies
 }
 
 // A Verification is what came of running checks with the patch in fresh copies.
@@ -183,6 +194,7 @@ type Verification struct {
 	Proposed       []Check `json:"proposed"`
 	OriginalChecks []Check `json:"original_checks"`
 	Reason         *string `json:"reason"`
+	DurationMS     *int64  `json:"duration_ms"` // of all checks and the review, without their copies
 }
 
 // A Check is one run of a task in a copy.
@@ -211,7 +223,7 @@ type Attempt struct {
 	Rescue     *string  `json:"rescue"`  // relative to the run's folder; nil: nothing changed
 	Verdict    *string  `json:"verdict"` // of its patch: verified|suspect|unverified; nil: it was not verified
 	StartedAt  string   `json:"started_at"`
-	DurationMS int64    `json:"duration_ms,omitzero"` // 0: not known, async-pipeline was killed
+	DurationMS int64    `json:"duration_ms,omitzero"` // of the agent alone; 0: not known, async-pipeline was killed
 	Turns      *int     `json:"turns"`
 	Tokens     Tokens   `json:"tokens"`
 	CostUSD    *float64 `json:"cost_usd"`
@@ -220,6 +232,8 @@ type Attempt struct {
 	Commands   Commands `json:"commands"` // of the native agent only
 
 	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // what is known of the cost, where a part of it is unknown
+
+	VerificationMS *int64 `json:"verification_ms"` // of its patch; nil: it was not verified
 
 	// What was decided after an attempt that failed; nil: nothing.
 	Decision *Decision `json:"decision"`

@@ -71,7 +71,7 @@ func (h *Homes) personalCaches() map[string]string {
 
 // layer finds out whether caches can be overlays. If so, it removes those that were kept by an earlier version, or in another tier.
 func (h *Homes) layer() error {
-	h.noLayers = errors.New("not in this tier")
+	h.noLayers = fmt.Errorf("not in sandbox %s", h.Box.Tier)
 	if h.Box.Tier != sandbox.View {
 		return nil
 	}
@@ -120,6 +120,7 @@ const seedLimit = 2 << 30
 
 // CheckCaches returns the caches of checks of the person's own code. note tells why a first check takes longer, for a person.
 func (h *Homes) CheckCaches(ctx context.Context) (c Caches, note string, err error) {
+	defer h.copying.start()()
 	if h.check.Dir == "" {
 		if h.noLayers == nil {
 			h.check, err = h.over()
@@ -160,6 +161,7 @@ func (h *Homes) seed(ctx context.Context) (dir, note string, err error) {
 
 // AgentCaches returns the caches of agents. They start with what the reproduction used, which began at since.
 func (h *Homes) AgentCaches(ctx context.Context, check Caches, since time.Time) (Caches, error) {
+	defer h.copying.start()()
 	if h.noLayers == nil {
 		return h.over(check)
 	}
@@ -176,6 +178,7 @@ func (h *Homes) AgentCaches(ctx context.Context, check Caches, since time.Time) 
 // ThrowAwayCaches makes caches for one verification, which the caller removes. They start with what the reproduction, which began at
 // since, used of check.
 func (h *Homes) ThrowAwayCaches(ctx context.Context, check Caches, since time.Time) (c Caches, err error) {
+	defer h.copying.start()()
 	if h.noLayers == nil {
 		return h.over(check)
 	}

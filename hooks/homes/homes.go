@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -33,6 +34,31 @@ type Homes struct {
 	throws   map[string]int // throw-away folders made so far, by kind
 	noLayers error          // why build caches are copied: overlays cannot be had; nil: they can
 	check    Caches         // of the reproduction, once it is asked for
+	copying  stopwatch
+	layered  bool  // a copy was made as an overlay
+	plain    error // why the last plain copy was not made as an overlay; nil: there was none
+}
+
+// Copying does a part of the work with copies and caches: makes, reads, writes or removes them.
+func (h *Homes) Copying(do func() error) error {
+	defer h.copying.start()()
+	return do()
+}
+
+// CopyTime returns how long copies and caches were worked on so far. No agent is charged for it.
+func (h *Homes) CopyTime() time.Duration { return h.copying.total() }
+
+// Copies tells how the copies were made: "overlay", "plain" or "both"; empty: none was made. why tells why some are plain.
+func (h *Homes) Copies() (made string, why error) {
+	switch {
+	case h.layered && h.plain != nil:
+		return "both", h.plain
+	case h.layered:
+		return "overlay", nil
+	case h.plain != nil:
+		return "plain", h.plain
+	}
+	return "", nil
 }
 
 // Open makes the folders, removes what an earlier hook left in them, and marks them as used by root. The caller holds
@@ -68,12 +94,22 @@ func (h *Homes) throwAway(kind string) (string, error) {
 // Copy makes a copy of base in the folder name of Work. Where overlays can be had nothing is copied; then only a box has its files,
 // so files asks for a copy that has them all.
 func (h *Homes) Copy(ctx context.Context, base *scratch.Base, name string, files bool) (*scratch.Copy, error) {
+	defer h.copying.start()()
 	at := filepath.Join(h.Work, name)
-	if h.noLayers != nil || files {
-		return base.Copy(ctx, at)
+	switch {
+	case h.noLayers != nil:
+		h.plain = h.noLayers
+	case files:
+		h.plain = errInside
+	default:
+		h.layered = true
+		return base.Layer(at)
 	}
-	return base.Layer(at)
+	return base.Copy(ctx, at)
 }
+
+// errInside is why the copy of an agent that is a part of this program is plain.
+var errInside = errors.New("the agent works from this program, outside of the box in which an overlay is seen")
 
 // CheckBox returns the box for checks in a copy. HOME is the person's, and can only be read.
 func (h *Homes) CheckBox(base *scratch.Base, c *scratch.Copy, caches Caches) (sandbox.Box, error) {

@@ -52,7 +52,11 @@ type Result struct {
 // passes, it tries once more with everything that git ignores: if that fails in the same way, the person is told
 // which folders to name.
 func Run(ctx context.Context, q Request) Result {
+	started, copying := time.Now(), q.Homes.CopyTime()
 	r := run(ctx, q)
+	if r.Reproduction != nil {
+		r.Reproduction.DurationMS = new((time.Since(started) - (q.Homes.CopyTime() - copying)).Milliseconds())
+	}
 	if !r.Since.IsZero() && (r.State == fix.NotReproduced || r.State == fix.Flaky) {
 		q.Progress.Step("reproduction took %s", english.Duration(time.Since(r.Since)))
 	}
@@ -148,7 +152,7 @@ func (q *Request) series(ctx context.Context, name string, caches homes.Caches, 
 	var last, before one
 runs:
 	for n := 1; n <= mostRuns; n++ {
-		started := time.Now()
+		started, copying := time.Now(), q.Homes.CopyTime()
 		before, last = last, q.once(ctx, fmt.Sprintf("%s-%d", name, n), r.Base, caches)
 		if ctx.Err() != nil {
 			if n == 1 {
@@ -170,7 +174,7 @@ runs:
 		switch {
 		case same && n == 1:
 			repro.Result = "same"
-			r.State, r.Reason, r.Took = "", "", time.Since(started)
+			r.State, r.Reason, r.Took = "", "", time.Since(started)-(q.Homes.CopyTime()-copying)
 			q.Progress.Step("reproduced in %s: %s", english.Duration(time.Since(r.Since)), want)
 			if hint := q.Failure.Ended.Hint; hint != nil && *hint != "" { // no agent can set a variable
 				q.Progress.Note("perhaps not the code: " + *hint)
@@ -229,7 +233,7 @@ func (q *Request) once(ctx context.Context, name string, base *scratch.Base, cac
 	if err != nil {
 		return one{err: err.Error()}
 	}
-	defer q.Progress.Tidy(c.Close)
+	defer q.Progress.Tidy(func() error { return q.Homes.Copying(c.Close) })
 	box, err := q.Homes.CheckBox(base, c, caches)
 	if err != nil {
 		return one{err: err.Error()}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/budget"
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
@@ -49,6 +50,7 @@ type Request struct {
 	Since    time.Time                                         // when the reproduction began: which caches it used
 	Log      func(name string) (io.WriteCloser, string, error) // opens the log of a check; nil: none is kept
 	Progress *progress.Log
+	Budget   *budget.Budget // its wall clock ends the checks; nil: only the context does
 
 	Number  int // of the attempt: names the logs
 	Changes []patch.Change
@@ -101,6 +103,13 @@ func (r *Result) Fingerprint() string {
 
 // Run verifies a patch: (a) as proposed; (b) if (a) passes, with every check file restored.
 func Run(ctx context.Context, q Request) Result {
+	started, copying := time.Now(), q.Homes.CopyTime()
+	r := q.verify(ctx)
+	r.Checks.DurationMS = new((time.Since(started) - (q.Homes.CopyTime() - copying)).Milliseconds())
+	return r
+}
+
+func (q *Request) verify(ctx context.Context) Result {
 	checks := q.checkFiles()
 	r := Result{
 		Verdict: Unverified, Flags: q.flags(checks),
@@ -194,6 +203,7 @@ type outcome struct {
 	failed   *record.Task       // the task that failed
 	printed  []byte             // by the failed task of the run, when it passed
 	reports  testreport.Reports // that it wrote then
+	noTime   bool               // the context, or the wall clock, ended
 }
 
 // copy runs tasks in order in one fresh copy of base and changes, until one does not pass. name is part of the names
@@ -203,7 +213,7 @@ func (q *Request) copy(
 ) (o outcome) {
 	err := q.run(ctx, fmt.Sprintf("verify-%d-%s-", q.Number, name), what, changes, tasks, &o)
 	switch {
-	case ctx.Err() != nil && (err != nil || o.failed != nil):
+	case (ctx.Err() != nil || o.noTime) && (err != nil || o.failed != nil):
 		o.reason, o.failed, o.feedback = noTime, nil, ""
 	case err != nil:
 		o.reason = "not_run: " + q.Failure.Clean(err.Error())
@@ -216,8 +226,8 @@ func (q *Request) copy(
 func (q *Request) run(
 	ctx context.Context, prefix, what string, changes []patch.Change, tasks []*pipeline.Task, o *outcome,
 ) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if o.noTime = ctx.Err() != nil || q.Budget != nil && q.Budget.Left() == 0; o.noTime {
+		return budget.ErrWallClock
 	}
 	kept, _, err := q.Homes.CheckCaches(ctx)
 	if err != nil {
@@ -227,19 +237,25 @@ func (q *Request) run(
 	if err != nil {
 		return err
 	}
-	defer q.Progress.Tidy(caches.Remove)
+	defer q.tidy(caches.Remove)
 	c, err := q.Homes.Copy(ctx, q.Base, "check", false)
 	if err != nil {
 		return err
 	}
-	defer q.Progress.Tidy(c.Close)
-	if err := c.Put(changes); err != nil {
+	defer q.tidy(c.Close)
+	if err := q.Homes.Copying(func() error { return c.Put(changes) }); err != nil {
 		return err
 	}
 	box, err := q.Homes.CheckBox(q.Base, c, caches)
 	if err != nil {
 		return err
 	}
+	if q.Budget != nil { // its clock did not run until now
+		var cancel context.CancelFunc
+		ctx, cancel = q.Budget.Wall(ctx)
+		defer cancel()
+	}
+	defer func() { o.noTime = ctx.Err() != nil }()
 	for _, t := range tasks {
 		q.Progress.Step("verifying %s: %s", what, t.Name)
 		tail := &failedtask.Tail{}
@@ -264,6 +280,10 @@ func (q *Request) run(
 		}
 	}
 	return nil
+}
+
+func (q *Request) tidy(remove func() error) {
+	q.Progress.Tidy(func() error { return q.Homes.Copying(remove) })
 }
 
 // check runs one task, within the wall clock, and returns the path of its log; nil: none is kept.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
@@ -25,8 +26,8 @@ type storedBase struct {
 	seen  map[string]bool
 }
 
-func (b *storedBase) said(sub string) *fix.Base {
-	said := &fix.Base{Tree: b.Tree, Commit: b.Commit, Complete: b.Complete}
+func (b *storedBase) said(sub string, took time.Duration) *fix.Base {
+	said := &fix.Base{Tree: b.Tree, Commit: b.Commit, Complete: b.Complete, DurationMS: new(took.Milliseconds())}
 	if sub != "" {
 		said.Sub = &sub
 	}

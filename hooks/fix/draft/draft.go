@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -30,9 +31,10 @@ import (
 // set before it is shared.
 type Draft struct {
 	Run, Task string
-	Secrets   *redact.Set // what no patch, base content or stream may hold; nil: nothing
-	Name      string      // of the files: <name>.json …; Begin chooses it
-	Sub       string      // scratch.Base.Sub: the pipeline's folder relative to where paths of changes begin; may be empty
+	Secrets   *redact.Set   // what no patch, base content or stream may hold; nil: nothing
+	Name      string        // of the files: <name>.json …; Begin chooses it
+	Sub       string        // scratch.Base.Sub: the pipeline's folder relative to where paths of changes begin; may be empty
+	BaseTook  time.Duration // to make the base, with StoreBase
 
 	runDir, runDigest string
 	clean             func([]byte) []byte
@@ -146,7 +148,7 @@ func (d *Draft) Seal(f *fix.Fix) error {
 		f.CreatedAt = timestamp.Now()
 	}
 	if d.base != nil {
-		f.Base = d.base.said(d.Sub)
+		f.Base = d.base.said(d.Sub, d.BaseTook)
 	}
 	fix.FillLists(f)
 	if d.transcript != nil { // the record counts on it

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
@@ -45,6 +46,7 @@ func TestDraftFiles(t *testing.T) {
 	fixtest.OK(t)(log.Write([]byte("ok hunter\n")))
 	fixtest.Check(t, log.Close())
 
+	d.BaseTook = 1500 * time.Millisecond
 	complete, err := d.StoreBase(fixtest.Manifest(t, s.Root), "c0ffee", []string{"untracked.txt", "gone"},
 		func(path string) (*patch.File, error) { return before.File(path), nil })
 	fixtest.Check(t, err)
@@ -102,7 +104,7 @@ func TestDraftFiles(t *testing.T) {
 	sealed := read("test.json")
 	for _, want := range []string{
 		`"schema_version":1,"run":"` + fixtest.RunID + `","run_digest":"sha256:abc","task":"test"`, `"summary":"no ***"`,
-		`"base":{"tree":"` + base.Tree + `","commit":"c0ffee","complete":true,"sub":"."}`, `"flags":[]`, `"omitted":[]`, `"attempts":[]`,
+		`"base":{"tree":"` + base.Tree + `","commit":"c0ffee","complete":true,"sub":".","duration_ms":1500}`, `"flags":[]`, `"omitted":[]`, `"attempts":[]`,
 		`"path":"a.go","change":"modified","added":1,"removed":1`, `"digest":"` + recordfile.Digest([]byte(read("test.patch"))) + `"`,
 	} {
 		if !strings.Contains(sealed, want) {

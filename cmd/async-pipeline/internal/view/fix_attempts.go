@@ -21,7 +21,43 @@ func (s *Screen) attempts(f *fix.Fix, dir string) string {
 	if f.Budget != nil {
 		s.used(&b, f)
 	}
+	b.WriteString(s.times(f))
 	return b.String()
+}
+
+// times shows what the fix took its time for. The record of an older version does not tell.
+func (s *Screen) times(f *fix.Fix) string {
+	if f.Copies == nil {
+		return ""
+	}
+	agents, checks, copies := int64(0), int64(0), f.Copies.DurationMS
+	for _, a := range f.Attempts {
+		agents += a.DurationMS
+		if a.Finalizer != nil {
+			agents += a.Finalizer.DurationMS
+		}
+		checks += orZero(a.VerificationMS)
+	}
+	if f.Reproduction != nil {
+		checks += orZero(f.Reproduction.DurationMS)
+	}
+	if f.Base != nil {
+		copies += orZero(f.Base.DurationMS)
+	}
+	text := s.paragraph(fmt.Sprintf("time: agent %s · checks %s · copies %s", took(agents), took(checks), took(copies)), "  ")
+	if f.Copies.Made == "plain" && f.Copies.Why != nil && f.Provenance != nil && f.Provenance.Sandbox != nil &&
+		value(f.Provenance.Sandbox.Tier) == "view" {
+		text += s.paragraph("copies are made in full, no overlay can be had: "+*f.Copies.Why, "  ")
+	}
+	return text
+}
+
+// orZero returns a time in milliseconds; 0: it is not known.
+func orZero(ms *int64) int64 {
+	if ms == nil {
+		return 0
+	}
+	return *ms
 }
 
 const attemptIndent = "     "

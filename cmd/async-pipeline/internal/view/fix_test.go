@@ -141,6 +141,11 @@ var variants = map[string]func(p *fix.Proposal){
 		p.Attempts = []fix.Attempt{first, second}
 		p.Provenance = &fix.Provenance{Files: []fix.Evidence{{Path: "fixes/test/verify-1-proposed-build.log"}, {Path: "fixes/test/verify-1-proposed-test.log"}}}
 		p.Note = ptr("the same failure as before")
+		p.Attempts[1].Finalizer = &fix.Finalizer{Result: "recovered", DurationMS: 900}
+		p.Attempts[0].VerificationMS, p.Attempts[1].VerificationMS = ptr(int64(1000)), ptr(int64(3200))
+		p.Reproduction.DurationMS, p.Base.DurationMS = ptr(int64(1100)), ptr(int64(1600))
+		p.Provenance.Sandbox = &fix.Confined{Tier: ptr("view")}
+		p.Copies = &fix.Copies{Made: "plain", Why: ptr("fsconfig: operation not permitted"), DurationMS: 800}
 		for i := range 30 {
 			p.Omitted = append(p.Omitted, tree.Omitted{Path: fmt.Sprintf("native/build/obj/%d.o", i), Why: "ignored"})
 		}
