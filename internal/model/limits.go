@@ -30,11 +30,11 @@ func (l Limits) orDefault(provider string) Limits {
 	}
 }
 
-// Patience returns the longest time between two events of a turn: after that its own limits have ended it. An idle
-// limit outside must not be shorter.
+// Patience returns the longest time between two events of a turn whose request is sent at once: after that its own
+// limits have ended it. An idle limit outside must not be shorter.
 func (m *Model) Patience() time.Duration {
 	l := m.Limits.orDefault(m.Provider)
-	return l.Connect + l.Word
+	return 2*l.Connect + l.Word // to connect, and to answer
 }
 
 // left returns how long the provider may be silent from now on. content reports whether there was content, since how

@@ -27,7 +27,9 @@ type Model struct {
 // Limits bound one turn; a zero field means the protocol's default. Content is text, thinking, and any part of a
 // call.
 type Limits struct {
-	Connect time.Duration // from the call of Turn to the head of the answer; with Anthropic to the first byte of its body
+	// Connect is for the connection, for each piece of the request, and from its end to the head of the answer; with
+	// Anthropic to the first byte of its body.
+	Connect time.Duration
 	Think   time.Duration // without a byte, before the first content: models think in silence
 	Silent  time.Duration // without a byte, later
 	Word    time.Duration // without content, whatever else is sent: a gateway may keep a dead stream alive for ever

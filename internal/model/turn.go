@@ -14,6 +14,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync"
@@ -124,7 +125,7 @@ func (m *Model) turn(ctx context.Context, r Request, d *draft) error {
 	defer cold.Stop()
 
 	s := &stream{turn: turn, cold: cold, limits: limits, pieces: make(chan piece)}
-	resp, err := m.send(turn, w, body)
+	resp, err := m.send(turn, w, body, func() { cold.Reset(limits.Connect) })
 	if err != nil {
 		return turnFault(turn, err)
 	}
@@ -159,13 +160,40 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// send sends the request and waits for the head of the answer.
-func (m *Model) send(turn context.Context, w wire, body []byte) (*http.Response, error) {
+// An upload is the body of a request. It signals each piece that is taken to be sent.
+type upload struct {
+	io.Reader
+	sent func()
+}
+
+func (u upload) Read(b []byte) (int, error) {
+	u.sent()
+	return u.Reader.Read(b)
+}
+
+func (u upload) Close() error { return nil }
+
+// send sends the request and waits for the head of the answer. It calls progress while the request is sent, and once
+// all of it was.
+func (m *Model) send(turn context.Context, w wire, body []byte, progress func()) (*http.Response, error) {
 	address := endpoint(cmp.Or(m.BaseURL, w.base), w.version, w.always, w.path(m))
-	req, err := http.NewRequestWithContext(turn, http.MethodPost, address, bytes.NewReader(body))
+	sent := make(chan struct{}, 1)
+	note := func() {
+		select {
+		case sent <- struct{}{}:
+		default:
+		}
+	}
+	traced := httptrace.WithClientTrace(turn, &httptrace.ClientTrace{
+		WroteRequest: func(httptrace.WroteRequestInfo) { note() },
+	})
+	req, err := http.NewRequestWithContext(traced, http.MethodPost, address, http.NoBody)
 	if err != nil {
 		return nil, newError(failure.InvalidRequest, "the request cannot be made: %v", err)
 	}
+	req.ContentLength = int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return upload{bytes.NewReader(body), note}, nil }
+	req.Body, _ = req.GetBody()
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", eventStream)
 	req.Header.Set("Accept-Encoding", "identity")
@@ -194,11 +222,15 @@ func (m *Model) send(turn context.Context, w wire, body []byte) (*http.Response,
 			}
 		}
 	}()
-	select {
-	case r := <-replies:
-		return r.resp, r.err
-	case <-turn.Done():
-		return nil, turn.Err()
+	for {
+		select {
+		case <-sent:
+			progress()
+		case r := <-replies:
+			return r.resp, r.err
+		case <-turn.Done():
+			return nil, turn.Err()
+		}
 	}
 }
 

@@ -1,9 +1,12 @@
 package model
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -304,6 +307,67 @@ func TestSilences(t *testing.T) {
 					}
 				})
 			}
+		})
+	}
+}
+
+// P21: the watchdog of a start counts from when the request is on the wire. A slow way to the provider is no silence of
+// the provider's; one on which nothing moves is.
+func TestConnectCountsFromTheWire(t *testing.T) {
+	t.Parallel()
+	const slow, size = 20 * time.Second, 300 << 10
+	for _, c := range []struct {
+		name         string
+		dial, answer time.Duration
+		upload       time.Duration // before each piece of 64 KiB that the provider reads
+		reads        int           // pieces that it reads; negative: all
+		kind         failure.Kind
+		after        time.Duration
+	}{
+		{"P21 connecting takes long", slow, slow, 0, -1, "", 2 * slow},
+		{"P21 sending takes long", 0, 0, slow, -1, "", 5 * slow},
+		{"P21 no answer to what was sent slowly", 0, minute, slow, -1, failure.ColdStartTimeout, 5*slow + 30*time.Second},
+		{"P21 sending stops", 0, 0, slow, 2, failure.ColdStartTimeout, 2*slow + 30*time.Second},
+		{"P21 no connection", minute, 0, 0, -1, failure.ColdStartTimeout, 30 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				serve := func(conn net.Conn) {
+					defer conn.Close()
+					b := bufio.NewReaderSize(conn, 64<<10)
+					req, err := http.ReadRequest(b)
+					for i := 0; err == nil && i != c.reads; i++ {
+						time.Sleep(c.upload)
+						_, err = io.CopyN(io.Discard, req.Body, 64<<10)
+					}
+					if c.reads >= 0 {
+						time.Sleep(5 * minute)
+						return
+					}
+					time.Sleep(c.answer)
+					fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n%s", recorded[Anthropic])
+				}
+				dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+					select {
+					case <-time.After(c.dial):
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+					ours, theirs := net.Pipe()
+					go serve(theirs)
+					return ours, nil
+				}
+				m := &Model{Provider: Anthropic, Name: "m", Key: "k", BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: &http.Transport{DialContext: dial, IdleConnTimeout: minute}}}
+				defer time.Sleep(10 * minute) // until the provider has ended
+				begun := time.Now()
+				_, err := m.Turn(t.Context(), Request{Messages: []Message{{Role: User, Blocks: []Block{{Text: strings.Repeat("x", size)}}}}}, nil)
+				if took := time.Since(begun).Truncate(time.Second); took != c.after {
+					t.Errorf("it took %v, want %v", took, c.after)
+				}
+				if c.kind == "" && err != nil || c.kind != "" && errorOf(t, err).Kind != c.kind {
+					t.Errorf("%v, want %q", err, c.kind)
+				}
+			})
 		})
 	}
 }
