@@ -20,7 +20,7 @@ const maxLinks = 40
 // locate returns the place that p names, below the top. Symlinks on the way are not followed yet.
 func (w *Toolset) locate(p string) (string, error) {
 	switch {
-	case p == "":
+	case strings.TrimSpace(p) == "":
 		return "", errors.New("the path is empty")
 	case strings.ContainsRune(p, 0):
 		return "", errors.New("the path holds a NUL byte")

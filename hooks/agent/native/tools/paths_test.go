@@ -46,7 +46,7 @@ func TestPaths(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"../../x": "outside of the copy", "/etc/passwd": "outside of the copy", "/projects/a": "outside of the copy", "/project/../etc/passwd": "outside of the copy",
-		top + "/../x": "outside of the copy", "": "empty", "a\x00b": "NUL", strings.Repeat("a/", 3000): "longer", "nothing": "no such file", "a.txt/x": "a.txt",
+		top + "/../x": "outside of the copy", "": "empty", " ": "empty", "\t\n": "empty", "\u00a0": "empty", "a\x00b": "NUL", strings.Repeat("a/", 3000): "longer", "nothing": "no such file", "a.txt/x": "a.txt",
 	} {
 		w.do(t, "read", o{"path": path}, "no", want)
 		w.do(t, "delete", o{"path": path}, "no")
@@ -77,7 +77,7 @@ func TestB10NotWritten(t *testing.T) {
 	for _, path := range []string{
 		"../x", "/etc/x", outside + "/x", "out/x", "out/secret", "rel/secret", "file", "loop", "loop/x", "up/y",
 		".git/x", ".git/config", ".GIT/hooks/post-checkout", "sub/.git", "sub/.git/x", ".git", "a/b/.git/c", "mod/.GIT/config", ".async/x", ".Async/x", "x/.async/y",
-		"git/config", "git/new", "abs/config", "seen/config", "chain/config", ".g\u200cit/config", ".git./config", ".git::$INDEX_ALLOCATION/x", "git~1/config", ".", "", "f/../.git/x",
+		"git/config", "git/new", "abs/config", "seen/config", "chain/config", ".g\u200cit/config", ".git./config", ".git::$INDEX_ALLOCATION/x", "git~1/config", ".", "", "  ", "f/../.git/x",
 	} {
 		for _, name := range []string{"write", "edit", "delete"} {
 			args := o{"path": path}

@@ -51,6 +51,10 @@ func (w *Toolset) write(at, content string) Outcome {
 	}
 	before := string(old)
 	if info != nil {
+		if content == "" && stripped != "" && before != "" {
+			return failed("content is an empty fence, and %s is not empty: nothing was written. Write the whole content of "+
+				"the file without a fence, or delete the file.", w.shown(at))
+		}
 		if bytes.Equal(old, []byte(content)) {
 			return w.same(at, old, said)
 		}

@@ -391,6 +391,22 @@ func TestWriteSaysWhatWasStripped(t *testing.T) {
 	}
 }
 
+// B72: a fence with nothing in it empties no file, whatever the model knows of the file.
+func TestB72EmptyFenceKeepsTheFile(t *testing.T) {
+	t.Parallel()
+	for _, fence := range []string{"```", "```\n", "```go\n```", "```go\n\n```\n", "<think>x</think>\n```\n```\n"} {
+		w := workIn(t, map[string]string{"a.go": "package a\n", "empty.go": ""})
+		w.do(t, "read", o{"path": "a.go"}, "ok")
+		w.do(t, "write", o{"path": "a.go", "content": fence}, "no", "content is an empty fence", "a.go is not empty", "nothing was written")
+		w.do(t, "write", o{"path": "empty.go", "content": fence}, "ok", "nothing was written")
+		w.do(t, "write", o{"path": "new.go", "content": fence}, "ok", "0 lines")
+		w.do(t, "write", o{"path": "a.go", "content": ""}, "ok", "0 lines") // it says so itself
+		if got := w.content(t, "a.go"); got != "" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
 func FuzzStripWrapping(f *testing.F) {
 	for _, s := range []string{"```", "```go\na\n```", "<think>a</think>\nb", "<think>", "\r\n```\r\n", "````\n```\n````"} {
 		f.Add("a.go", s)
