@@ -150,6 +150,33 @@ func TestInterleavedCallsAreNotRefusedEarly(t *testing.T) {
 	}
 }
 
+// A call whose arguments are whole is not refused early: ending the answer would save nothing, and lose what follows.
+func TestWholeArgumentsAreNotRefusedEarly(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		pieces  []string
+		refused bool
+	}{
+		{[]string{`{"path":"a","content":"x"}`}, false},
+		{[]string{`{"path":"`, `a","content":"x"} `}, false},
+		{[]string{`{"path":"a","content":"x"`, `}`}, true},
+		{[]string{`{"path":"a","con`}, true},
+	} {
+		e := newListener(func(_ []model.Call, _, args string) (string, bool) {
+			sure := strings.Contains(args, `"a"`)
+			return map[bool]string{true: "no"}[sure], sure
+		}, func() {})
+		c := model.Call{ID: "1", Name: "write"}
+		e.take(model.Event{Kind: model.CallBegun, Call: c})
+		for _, text := range tt.pieces {
+			e.take(model.Event{Kind: model.CallArgs, Call: c, Text: text})
+		}
+		if got := isClosed(e.refused); got != tt.refused || (e.wrong != "") != tt.refused {
+			t.Errorf("%q: refused is %v (%q)", tt.pieces, got, e.wrong)
+		}
+	}
+}
+
 // Cut behind every event, with a call in it that cannot be right: the next request is legal, and the call in front
 // runs once or not at all, by whether the refusal came before the cut.
 func TestRefusedAndCutEverywhere(t *testing.T) {

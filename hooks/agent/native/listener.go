@@ -84,8 +84,10 @@ func (e *listener) take(ev model.Event) {
 		if e.refuse == nil || p.sure || e.stop != "" || p.text.Len() > earlyLook || len(e.complete) < p.after {
 			return
 		}
-		if e.wrong, p.sure = e.refuse(e.complete, p.call.Name, p.text.String()); e.wrong != "" {
-			e.wrongID = p.call.ID
+		why, sure := e.refuse(e.complete, p.call.Name, p.text.String())
+		p.sure = sure
+		if why != "" && !json.Valid([]byte(p.text.String())) { // once it is whole, ending the answer saves nothing
+			e.wrong, e.wrongID = why, p.call.ID
 			close(e.refused)
 		}
 	case model.CallWhole:

@@ -101,20 +101,20 @@ func (st step) play(ctx context.Context, heard func(model.Event), end chan struc
 		heard(model.Event{Kind: model.TextDelta, Text: st.text})
 		a.Blocks = append(a.Blocks, model.Block{Text: st.text})
 	}
-	begins := func(c model.Call, args ...json.RawMessage) {
+	begins := func(c model.Call) {
 		head := model.Call{ID: c.ID, Name: c.Name}
 		heard(model.Event{Kind: model.CallBegun, Call: head})
-		for _, piece := range args {
+		for _, piece := range []json.RawMessage{c.Args[:len(c.Args)/2], c.Args[len(c.Args)/2:]} {
 			heard(model.Event{Kind: model.CallArgs, Call: head, Text: string(piece)})
 		}
 	}
 	for _, c := range st.calls {
-		begins(c, c.Args)
+		begins(c)
 		heard(model.Event{Kind: model.CallWhole, Call: c})
 		a.Blocks = append(a.Blocks, model.Block{Call: &c})
 	}
 	if c := st.half; c != nil {
-		begins(*c, c.Args[:len(c.Args)/2], c.Args[len(c.Args)/2:])
+		begins(*c)
 		a.Broken = append(a.Broken, *c)
 	}
 	a.Progress = len(a.Blocks)+len(a.Broken) > 0
