@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
@@ -52,10 +51,6 @@ func (l *loop) facts(x exchange, retryable bool) facts {
 			f.wholeCall = true
 			f.unknownCall = f.unknownCall || !slices.ContainsFunc(l.specs,
 				func(t model.Tool) bool { return t.Name == c.call.Name })
-		default:
-			f.started = true
-			effect := l.tools.Effect(c.call.Name)
-			f.unsafe = f.unsafe || effect == tools.Writes || effect == tools.Runs
 		}
 	}
 	return f

@@ -25,8 +25,9 @@ const (
 	provider       cause = "provider_api" // the provider said no
 )
 
-// Facts are what is known of a broken answer. incomplete and elsewhere are never true with our own tools; they are
-// rows of the table all the same.
+// Facts are what is known of a broken answer. That a tool was started is none of them: tools are started once all
+// content of the answer has come, and what happens to the stream after that is no break. incomplete and elsewhere are
+// never true with our own tools; they are rows of the table all the same.
 type facts struct {
 	retryable   bool // the same request may succeed
 	reasoning   bool // the model thought aloud
@@ -34,8 +35,6 @@ type facts struct {
 	partialCall bool // the arguments of a call had begun to arrive
 	wholeCall   bool // a call was complete, and did not run
 	unknownCall bool // ... of a tool that we do not know
-	started     bool // a tool was started
-	unsafe      bool // ... one that changes something
 	incomplete  bool // there may be more that we do not know
 	elsewhere   bool // the request offered tools that somebody else carries out, or nobody knows which it offered
 }
@@ -44,7 +43,7 @@ func (f facts) nothing() bool {
 	return !f.reasoning && !f.text && !f.acted()
 }
 
-func (f facts) acted() bool { return f.partialCall || f.wholeCall || f.started }
+func (f facts) acted() bool { return f.partialCall || f.wholeCall }
 
 // An action follows a broken answer.
 type action int
@@ -64,10 +63,6 @@ func decide(c cause, f facts) (action, string) {
 		return stop, "user_cancel"
 	case c == lifecycleClose:
 		return stop, "local_lifecycle_close"
-	case !f.retryable && c == provider && f.unsafe:
-		return stop, "unsafe_side_effect_started"
-	case !f.retryable && c == provider && f.started:
-		return stop, "tool_execution_started"
 	case !f.retryable && c == provider && f.incomplete:
 		return stop, "facts_incomplete"
 	case !f.retryable && c == provider:
@@ -82,10 +77,6 @@ func decide(c cause, f facts) (action, string) {
 		return replay, "reasoning_only"
 	case f.incomplete, onlyReasoning:
 		return goOn, "facts_incomplete"
-	case f.unsafe:
-		return goOn, "unsafe_side_effect_started"
-	case f.started:
-		return goOn, "tool_execution_started"
 	case f.wholeCall && f.unknownCall:
 		return goOn, "facts_incomplete"
 	case f.wholeCall:

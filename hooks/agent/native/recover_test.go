@@ -34,13 +34,9 @@ func TestDecide(t *testing.T) {
 		{"P12 a whole call that needs consent", transport, facts{retryable: true, wholeCall: true}, goOn, "materialised_without_execution"},
 		{"P13 a whole call of an unknown tool", transport, facts{retryable: true, wholeCall: true, unknownCall: true}, goOn, "facts_incomplete"},
 		{"a whole call", transport, facts{retryable: true, wholeCall: true, partialCall: true, text: true}, goOn, "materialised_without_execution"},
-		{"P14 a tool that only looks runs", transport, facts{retryable: true, started: true}, goOn, "tool_execution_started"},
-		{"a tool that changes something runs", transport, facts{retryable: true, started: true, unsafe: true}, goOn, "unsafe_side_effect_started"},
-		{"P16 cancelled while a tool runs", userCancel, facts{retryable: true, started: true, unsafe: true}, stop, "user_cancel"},
+		{"cancelled", userCancel, facts{retryable: true, wholeCall: true}, stop, "user_cancel"},
 		{"P17 the program ends", lifecycleClose, facts{retryable: true}, stop, "local_lifecycle_close"},
 		{"P18 rejected, nothing ran", provider, facts{}, stop, "provider_api_error"},
-		{"rejected after a tool", provider, facts{started: true}, stop, "tool_execution_started"},
-		{"rejected after a write", provider, facts{started: true, unsafe: true}, stop, "unsafe_side_effect_started"},
 		{"rejected, and who knows", provider, facts{incomplete: true}, stop, "facts_incomplete"},
 		{"P20 429 before anything", provider, facts{retryable: true}, replay, "nothing_visible"},
 		{"P21 nothing heard at all", watchdog, facts{retryable: true}, replay, "nothing_visible"},
@@ -58,10 +54,10 @@ func TestDecide(t *testing.T) {
 
 func TestDecideNeverRepeatsWhatActed(t *testing.T) {
 	t.Parallel()
-	for bits := range 1 << 10 {
+	for bits := range 1 << 8 {
 		f := facts{
 			retryable: bits&1 != 0, reasoning: bits&2 != 0, text: bits&4 != 0, partialCall: bits&8 != 0, wholeCall: bits&16 != 0, unknownCall: bits&32 != 0,
-			started: bits&64 != 0, unsafe: bits&128 != 0, incomplete: bits&256 != 0, elsewhere: bits&512 != 0,
+			incomplete: bits&64 != 0, elsewhere: bits&128 != 0,
 		}
 		for _, c := range []cause{userCancel, lifecycleClose, transport, watchdog, provider} {
 			act, why := decide(c, f)

@@ -88,6 +88,36 @@ func TestP33ToolNeverReturns(t *testing.T) {
 	})
 }
 
+// A tool that runs is not started again, whatever becomes of the stream: the turn goes on with its result.
+func TestBreakWhileAToolRuns(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"P14 read", "run"} {
+		bubble(t, name, func(t *testing.T) {
+			c := call("1", strings.TrimPrefix(name, "P14 "), `{"path":"a"}`)
+			d := newDesk(t, step{calls: []model.Call{c}, late: true, err: lost()}, step{text: finalText})
+			d.tools.do = func(context.Context, model.Call) tools.Outcome {
+				time.Sleep(time.Minute) // the stream breaks meanwhile
+				return tools.Outcome{Text: "ok"}
+			}
+			if _, took := d.ends(t.Context(), "", 2); took != time.Minute || len(d.of("recovery")) != 0 {
+				t.Errorf("after %s, %d recoveries", took, len(d.of("recovery")))
+			}
+			d.ran("1")
+		})
+	}
+	bubble(t, "P16 cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		d := newDesk(t, step{calls: []model.Call{call("1", "run", `{"argv":["x"]}`)}, hang: true, late: true})
+		d.tools.do = func(ctx context.Context, _ model.Call) tools.Outcome {
+			cancel()
+			<-ctx.Done()
+			return tools.Outcome{Text: "ended"}
+		}
+		d.ends(ctx, failure.Cancelled, 1)
+		d.ran("1")
+	})
+}
+
 // P34: calls that were written and not started carry no caution.
 func TestP34CapturedAndNotStarted(t *testing.T) {
 	t.Parallel()
