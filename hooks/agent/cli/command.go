@@ -85,6 +85,8 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	case err != nil:
 		rec.note("end", map[string]any{"error": err.Error()})
 		return agent.Turn{}, fmt.Errorf("agent %q: %w", c.ID, err)
+	case ctx.Err() != nil && exit.Code != 0 && !exit.TimedOut && !exit.IdledOut:
+		exit.Cancelled = true // it heard of the end first, from the terminal for example, and ended by itself
 	}
 	if exit.Cancelled && !exit.TimedOut && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		exit.Cancelled, exit.TimedOut = false, true

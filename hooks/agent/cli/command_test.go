@@ -199,6 +199,32 @@ func TestTurn(t *testing.T) {
 			t.Errorf("%+v, %v", turn, err)
 		}
 	})
+	for name, c := range map[string]struct {
+		exit agent.Exit
+		says string
+		want failure.Kind
+	}{
+		"E19 an exit code beside a cancel":         {agent.Exit{Code: 130}, "", failure.Cancelled},
+		"E19 a reported failure beside a cancel":   {agent.Exit{Code: 1}, `{"kind": "cli_error", "message": "interrupted"}`, failure.Cancelled},
+		"a signal beside a cancel":                 {agent.Exit{Code: 130, Signal: "SIGINT"}, "", failure.Cancelled},
+		"cancelled after the end":                  {agent.Exit{}, "done", ""},
+		"silent, and cancelled only after that":    {agent.Exit{Code: 124, IdledOut: true}, "", failure.IdleTimeout},
+		"the wall clock, and cancelled after that": {agent.Exit{Code: 124, TimedOut: true}, "", failure.WallTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			r := agent.Request{Dir: t.TempDir(), Exec: func(_ context.Context, a agent.Command) (agent.Exit, error) {
+				_, _ = io.WriteString(a.Stdout, c.says)
+				cancel()
+				return c.exit, nil
+			}}
+			turn, err := (&Command{ID: "mine", Argv: []string{"x"}}).Turn(ctx, r)
+			if err != nil || turn.Kind != c.want || turn.Exit.Cancelled != (c.want == failure.Cancelled) {
+				t.Errorf("%q %+v, %v", turn.Kind, turn.Exit, err)
+			}
+		})
+	}
 	t.Run("a deadline of the context is the wall clock", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
