@@ -17,7 +17,8 @@ func Writing(err error, path string) error {
 	var what, do string
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		what, do = "there is no space left on the disk (or in your quota)", "free some, then try again"
+		what, do = "there is no space left on the disk (or in your quota)", "free some (async-pipeline gc removes "+
+			"what is no longer used), then try again"
 	case errors.Is(err, syscall.EFBIG):
 		what, do = "it would be larger than a file may be here", "raise the limit (ulimit -f), then try again"
 	case errors.Is(err, syscall.EROFS):

@@ -11,7 +11,7 @@ import (
 func TestWriting(t *testing.T) {
 	t.Parallel()
 	for err, do := range map[syscall.Errno]string{
-		syscall.ENOSPC: "free some", syscall.EROFS: "make it writable", syscall.EACCES: "make its folder writable",
+		syscall.ENOSPC: "free some (async-pipeline gc ", syscall.EROFS: "make it writable", syscall.EACCES: "make its folder writable",
 		syscall.ENAMETOOLONG: "shorter path", syscall.EMFILE: "ulimit -n", syscall.EFBIG: "ulimit -f",
 	} {
 		got := Writing(&fs.PathError{Op: "open", Path: "/x", Err: err}, "/x/y")
