@@ -63,8 +63,9 @@ type scriptState struct {
 }
 
 type startedCommand struct {
-	cmd  *exec.Cmd
-	done chan error
+	cmd       *exec.Cmd
+	done      chan error
+	signalled time.Time // the last time
 }
 
 type scriptCommand = func(ts *testscript.TestScript, neg bool, args []string)
@@ -391,7 +392,7 @@ func lookIn(path, name string) (string, error) {
 }
 
 func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, len(args) == 2, "finish NAME CODE")
+	usage(ts, neg, len(args) == 2 || len(args) == 3, "finish NAME CODE [TIME since its last signal]")
 	s := state(ts).started[args[0]]
 	if s == nil {
 		ts.Fatalf("nothing was started as %s", args[0])
@@ -400,6 +401,13 @@ func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 	case err := <-s.done:
 		if got := strconv.Itoa(exitCode(err)); got != args[1] {
 			ts.Fatalf("%s: exit code %s, want %s\n%s%s", args[0], got, args[1], ts.ReadFile(args[0]+".stdout"), ts.ReadFile(args[0]+".stderr"))
+		}
+		if len(args) == 3 {
+			most, err := time.ParseDuration(args[2])
+			ts.Check(err)
+			if took := time.Since(s.signalled); took > most {
+				ts.Fatalf("%s: ended %v after its signal, want %v at most", args[0], took, most)
+			}
 		}
 	case <-time.After(5 * time.Minute):
 		ts.Fatalf("%s still runs after 5 minutes\n%s%s", args[0], ts.ReadFile(args[0]+".stdout"), ts.ReadFile(args[0]+".stderr"))
@@ -422,6 +430,7 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("no signal %s", args[1])
 	}
 	if s := state(ts).started[args[0]]; s != nil {
+		s.signalled = time.Now()
 		ts.Check(s.cmd.Process.Signal(sig))
 		return
 	}

@@ -7,7 +7,7 @@ import (
 
 func TestRetryable(t *testing.T) {
 	t.Parallel()
-	on := Policy{ExtraKinds: []string{"shim_specific_blip", "quota_exhausted", "opencode_db_corrupt", "verdict_ambiguous", "openrouter_429", "500"}, OnNullKind: true, OnNoOutput: true}
+	on := Policy{ExtraKinds: []string{"shim_specific_blip", "quota_exhausted", "opencode_db_corrupt", "verdict_ambiguous", "openrouter_429", "500", "http_500"}, OnNullKind: true, OnNoOutput: true}
 	var none Policy
 	for _, c := range []struct {
 		id     string
@@ -39,7 +39,8 @@ func TestRetryable(t *testing.T) {
 		{"C24 4xx", []Kind{"openrouter_400", "openrouter_401", "openrouter_402", "openrouter_403", "openrouter_429"}, none, false},
 		{"C24 4xx, all on", []Kind{"openrouter_429"}, on, false},
 		{"C25 malformed", []Kind{"openrouter_", "openrouter_unknown", "openrouter_600", "openrouter_5000", "openrouter_+50"}, none, false},
-		{"C26 no provider", []Kind{"500", "http_500"}, on, false},
+		{"C26 no provider", []Kind{"500", "http_500"}, none, false},
+		{"C26 no provider, all on", []Kind{"500", "http_500"}, on, false},
 		{"falls through", []Kind{CLIError, CLINotInPath, SpawnFailed, ParseError, OutputTruncated, "timeout", Aborted, Cancelled, AuthMissing, "rate_limit"}, none, false},
 	} {
 		t.Run(c.id, func(t *testing.T) {
