@@ -73,7 +73,7 @@ func TryOverlay(dir string, lower ...string) error {
 	if err := Why(View); err != nil {
 		return err
 	}
-	temp, err := os.MkdirTemp(dir, "overlay-")
+	temp, err := os.MkdirTemp(dir, OverlayProbe)
 	if err != nil {
 		return err
 	}

@@ -105,3 +105,6 @@ const (
 	ATask   Starter = "task"
 	AHook   Starter = "hook" // an agent, a notification, a verification
 )
+
+// OverlayProbe is how the name of a folder that TryOverlay makes begins. It is left behind where that is killed.
+const OverlayProbe = "async-pipeline-overlay-"

@@ -39,6 +39,7 @@ func (d *checkup) sandbox() {
 	best := sandbox.Best()
 	if best == sandbox.View {
 		d.fine("sandbox", "sandbox view is there: what runs in a copy writes nothing outside of it")
+		d.overlay()
 		return
 	}
 	why := ""
@@ -50,6 +51,19 @@ func (d *checkup) sandbox() {
 		return
 	}
 	d.noted("sandbox", "use agents only where nothing can be lost, or a machine with sandbox fence or view", "no sandbox: an agent can write outside its copy; view is not available%s", why)
+}
+
+// overlay tries whether copies can be overlays where they are made, or, before the first one, in the folder for temporary files.
+func (d *checkup) overlay() {
+	dir := os.TempDir()
+	if caches := cachedir.Existing(d.Env); len(caches) > 0 {
+		dir = caches[0]
+	}
+	if err := sandbox.TryOverlay(dir); err != nil {
+		d.noted("overlay", "", "no overlay can be had in %s, so copies of the tree and of build caches are made in full, which takes longer: %v", d.path(dir), err)
+		return
+	}
+	d.fine("overlay", "copies are overlays: making one copies nothing")
 }
 
 // A disk is low when it has less than lowBytes free, or less than one part in lowShare.

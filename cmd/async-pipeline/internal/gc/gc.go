@@ -206,7 +206,7 @@ const probeTime = time.Hour
 // probes removes folders of sandbox probes that were killed.
 func (g *collection) probes() error {
 	n, errs := 0, []error(nil)
-	for _, dir := range oldProbes() {
+	for _, dir := range g.oldProbes() {
 		if !g.DryRun {
 			if err := os.RemoveAll(dir); err != nil {
 				errs = append(errs, err)
@@ -222,8 +222,12 @@ func (g *collection) probes() error {
 }
 
 // oldProbes returns the folders of probes of this user that no living process can need.
-func oldProbes() []string {
+func (g *collection) oldProbes() []string {
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), "async-pipeline-probe-*")) // the pattern is valid
+	for _, dir := range append(cachedir.Existing(g.Env), os.TempDir()) {
+		overlays, _ := filepath.Glob(filepath.Join(dir, sandbox.OverlayProbe+"*")) // as this one
+		found = append(found, overlays...)
+	}
 	var old []string
 	for _, dir := range found {
 		info, err := os.Lstat(dir)
