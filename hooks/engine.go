@@ -20,6 +20,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
 // Mark is the environment variable of everything that a hook starts. A process that has it starts no agent.
@@ -30,8 +31,9 @@ type Engine struct {
 	Config   *pipeline.Config
 	Store    *record.Store
 	Redact   *redact.Set
-	Environ  []string // the person's environment, KEY=VALUE
-	Cache    string   // the person's cache folder for this program: build caches, scratch copies
+	Environ  []string     // the person's environment, KEY=VALUE
+	Cache    string       // the person's cache folder for this program: build caches, scratch copies
+	Bin      *scratch.Bin // removes copies, which the caller empties when there is nothing left to say; nil: they are removed at once
 	RunTask  failedtask.RunTask
 	Agents   map[string]agent.Agent   // by name
 	Tier     sandbox.Tier             // asked for on the command line; empty: the best there is

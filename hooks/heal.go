@@ -223,7 +223,7 @@ func (j *job) open(ctx context.Context, at homes.Places, tier sandbox.Tier) (*ho
 	}
 	f := j.failure
 	h := &homes.Homes{
-		Places: at, Task: f.Task, Environ: j.Environ,
+		Places: at, Task: f.Task, Environ: j.Environ, Bin: j.Bin,
 		Box: sandbox.Box{Tier: tier, Hook: f.Run.ID + "/" + f.Task.Name, Secrets: j.hook.PassSecrets},
 	}
 	return h, h.Open(j.Store.Root)
@@ -262,7 +262,7 @@ func (j *job) copyTree(
 	base, err := scratch.Make(ctx, h.Work, scratch.Source{
 		Root: j.Config.Root, Outputs: j.passedOutputs(), Everything: everything,
 		Include: t.Scratch.Include, Exclude: t.Scratch.Exclude,
-		Kept: h.KeptBase(h.Box.Tier), Tree: seen,
+		Kept: h.KeptBase(h.Box.Tier), Tree: seen, Bin: h.Bin,
 	})
 	if err != nil {
 		return nil, err

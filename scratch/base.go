@@ -97,7 +97,7 @@ func (b *Base) Close() error {
 	if b.store() {
 		return errors.Join(append(errs, os.Remove(b.holder+stampSuffix))...)
 	}
-	return errors.Join(append(errs, remove(b.holder))...)
+	return errors.Join(append(errs, b.bin.Remove(b.holder))...)
 }
 
 // Copy makes a new copy in the folder at, which must not exist. Copies for the same purpose should use the same path,

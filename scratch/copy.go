@@ -183,7 +183,7 @@ func (c *Copy) Close() error {
 	c.base.mu.Lock()
 	delete(c.base.copies, c)
 	c.base.mu.Unlock()
-	return remove(c.holder)
+	return c.base.bin.Remove(c.holder)
 }
 
 // waitForTick waits until the file system's clock has passed the last change of these files, because what an agent

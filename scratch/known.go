@@ -264,7 +264,7 @@ func newKnown(top string, start int64) *known {
 }
 
 // RemoveBase removes the base that was kept at dir, unless somebody else takes it first.
-func RemoveBase(dir string) error {
+func (b *Bin) RemoveBase(dir string) error {
 	gone := dir + ".gone-" + randomName() // so that nobody takes it while it is removed
 	if err := os.Rename(dir, gone); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -272,5 +272,5 @@ func RemoveBase(dir string) error {
 		}
 		return err
 	}
-	return removeTree(gone)
+	return b.Do(func() error { return removeTree(gone) })
 }

@@ -83,7 +83,7 @@ func newMaker(ctx context.Context, s Source) (*maker, error) {
 	if root, err = filepath.Abs(root); err != nil {
 		return nil, err
 	}
-	m := &maker{all: s.Everything, base: &Base{Top: root, Sub: ".", copies: map[*Copy]bool{}}}
+	m := &maker{all: s.Everything, base: &Base{Top: root, Sub: ".", bin: s.Bin, copies: map[*Copy]bool{}}}
 	b := m.base
 	if m.repo, err = git.Of(ctx, root); err != nil && !errors.Is(err, git.ErrNone) {
 		return nil, err

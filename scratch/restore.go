@@ -32,6 +32,7 @@ type Saved struct {
 	Commit   string // HEAD then, or empty
 	Manifest *tree.Manifest
 	Content  func(digest string) ([]byte, bool) // returns a content from the record
+	Bin      *Bin                               // removes the base and its copies
 }
 
 // Restore makes a base with the files of the manifest. Contents come from the record, from the commit, and, for
@@ -39,7 +40,7 @@ type Saved struct {
 // .git are those of the commit, because what was staged is not recorded. All files have the same time. The error is
 // ErrGone if something cannot be found any more.
 func Restore(ctx context.Context, parent string, s Saved) (_ *Base, err error) {
-	m, err := newMaker(ctx, Source{Root: s.Root})
+	m, err := newMaker(ctx, Source{Root: s.Root, Bin: s.Bin})
 	if err != nil {
 		return nil, err
 	}

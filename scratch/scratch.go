@@ -16,6 +16,8 @@
 //	                       and removes this file first
 //	<copy>.stamp, <copy>   the same for each copy, at the path that was given to Base.Copy
 //
+// What is removed is renamed to .gone-<random> first, and has a stamp, too: see Bin.
+//
 // A folder whose stamp names no living process was left by a killed runner, and so was a folder without a stamp that
 // is older than an hour. Sweep removes both.
 package scratch
@@ -41,6 +43,8 @@ type Source struct {
 	// Tree is a walk of the whole tree, which may be a little old. A kept base that differs from it is made again.
 	// It may be nil.
 	Tree *tree.Manifest
+
+	Bin *Bin // removes the base and its copies
 }
 
 // A Base is the tree as it was when Make copied it. Nothing may change it. Its methods may be called from several
@@ -67,6 +71,7 @@ type Base struct {
 	links    []string        // submodules that are checked out with a .git, relative to Top
 	veiled   []string        // paths that git was told not to check (assume-unchanged, skip-worktree)
 	kept     string          // Source.Kept
+	bin      *Bin            // Source.Bin
 	now      *known          // stored with the base if it is kept; nil until the base is complete
 
 	mu     sync.Mutex

@@ -20,6 +20,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
 func main() {
@@ -73,6 +74,7 @@ type program struct {
 	args     []string
 	noTopic  error // help was asked for an unknown verb
 	recorded bool  // a verdict is sealed, and the exit code is its own
+	bin      scratch.Bin
 }
 
 // open returns the program for a process.
@@ -93,6 +95,7 @@ func (p process) main() int {
 	defer signal.Stop(pipe)
 
 	g := p.open()
+	defer g.emptyBin()
 	err := command(g).Execute()
 	code := g.code(cmp.Or(err, g.noTopic))
 	g.Out.Flush()
@@ -110,6 +113,16 @@ func (p process) main() int {
 		}
 	}
 	return code
+}
+
+// emptyBin removes the copies that were thrown away, unless the person cannot wait: then the next command does.
+func (g *program) emptyBin() {
+	if g.Hurried() {
+		return
+	}
+	if err := g.bin.Empty(); err != nil {
+		g.Messages().Warning(err.Error())
+	}
 }
 
 // code prints an error and returns its exit code.

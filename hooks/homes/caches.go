@@ -18,6 +18,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
 // Caches are the build caches of one box.
@@ -91,7 +92,7 @@ func (h *Homes) over(below ...Caches) (c Caches, err error) {
 	if c.Dir, err = h.throwAway("caches"); err != nil {
 		return c, err
 	}
-	if err := makeCaches(c.Dir); err != nil {
+	if err := errors.Join(makeCaches(c.Dir), scratch.Folder(c.work())); err != nil {
 		return c, err
 	}
 	for folder, own := range h.personalCaches() {
@@ -112,8 +113,10 @@ func (h *Homes) over(below ...Caches) (c Caches, err error) {
 // work returns the folder for the kernel's use. It is outside of what a box may write.
 func (c Caches) work() string { return c.Dir + "-work" }
 
-// Remove removes caches of ThrowAwayCaches.
-func (c Caches) Remove() error { return errors.Join(Remove(c.Dir), Remove(c.work())) }
+// RemoveCaches removes caches of ThrowAwayCaches.
+func (h *Homes) RemoveCaches(c Caches) error {
+	return errors.Join(h.Bin.Remove(c.Dir), h.Bin.Remove(c.work()))
+}
 
 // seedLimit is how much of the person's build caches, in bytes, a kept folder starts with.
 const seedLimit = 2 << 30

@@ -29,6 +29,7 @@ type Homes struct {
 	Task    *pipeline.Task // the failed one: its environment tells where build caches are
 	Environ []string       // the person's, KEY=VALUE
 	Box     sandbox.Box    // what all boxes have in common
+	Bin     *scratch.Bin   // removes what is thrown away
 	Go      bool           // the tree has a Go module: only then is the person's build cache of use, which may be large
 
 	throws   map[string]int // throw-away folders made so far, by kind
@@ -69,7 +70,7 @@ func (h *Homes) Open(root string) error {
 			return fmt.Errorf("folder for scratch copies: %w", err)
 		}
 	}
-	if err := errors.Join(h.Close(), h.markUsed(root), h.evictBases()); err != nil {
+	if err := errors.Join(h.Close(), h.markUsed(root), h.evictBases(h.Bin)); err != nil {
 		return err
 	}
 	return h.layer()
@@ -214,7 +215,7 @@ func (h *Homes) Close() error {
 	for _, kind := range []string{"caches", "home", "tmp"} {
 		found, _ := filepath.Glob(filepath.Join(h.Work, kind+"-*"))
 		for _, dir := range found {
-			errs = append(errs, Remove(dir))
+			errs = append(errs, h.Bin.Remove(dir))
 		}
 	}
 	return errors.Join(errs...)

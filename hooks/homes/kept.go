@@ -208,7 +208,7 @@ func (h *Homes) KeptBase(tier sandbox.Tier) string {
 
 // evictBases removes the least recently used bases until there is room for one more, and what is left of those whose
 // removal was interrupted.
-func (at Places) evictBases() error {
+func (at Places) evictBases(bin *scratch.Bin) error {
 	all := filepath.Dir(at.Kept)
 	if info, err := os.Lstat(all); err != nil || !info.IsDir() { // a link leads to folders of somebody else
 		return err
@@ -232,7 +232,7 @@ func (at Places) evictBases() error {
 		errs = append(errs, err)
 		for _, e := range inside {
 			if strings.HasPrefix(e.Name(), baseFolder+".gone-") {
-				errs = append(errs, Remove(filepath.Join(dir, e.Name())))
+				errs = append(errs, bin.Do(func() error { return Remove(filepath.Join(dir, e.Name())) }))
 			}
 		}
 		info, err := os.Lstat(filepath.Join(dir, rootFile))
@@ -248,7 +248,7 @@ func (at Places) evictBases() error {
 	slices.SortFunc(others, func(a, b other) int { return b.used.Compare(a.used) })
 	for i, o := range others {
 		if i+1 >= mostBases || time.Since(o.used) > baseTime {
-			errs = append(errs, scratch.RemoveBase(filepath.Join(o.dir, baseFolder)))
+			errs = append(errs, bin.RemoveBase(filepath.Join(o.dir, baseFolder)))
 		}
 	}
 	return errors.Join(errs...)

@@ -173,7 +173,7 @@ func TestBoundBases(t *testing.T) {
 	}
 	fixtest.Check(t, os.Symlink(filepath.Dir(stranger), link))
 	want[torn], want[stranger] = false, true
-	fixtest.Check(t, own.evictBases())
+	fixtest.Check(t, own.evictBases(nil))
 	for dir, stays := range want {
 		if recordfile.Exists(dir) != stays {
 			t.Errorf("%s is there: %v", dir, !stays)

@@ -36,8 +36,9 @@ type Request struct {
 	Config  *pipeline.Config
 	Store   *record.Store
 	Redact  *redact.Set
-	Environ []string // the person's environment, KEY=VALUE
-	Cache   string   // the person's cache folder for this program
+	Environ []string     // the person's environment, KEY=VALUE
+	Cache   string       // the person's cache folder for this program
+	Bin     *scratch.Bin // as an Engine's
 	RunTask failedtask.RunTask
 	Tier    sandbox.Tier // asked for on the command line; empty: as it was then
 
@@ -217,7 +218,7 @@ func (v *replay) replay(ctx context.Context, tier sandbox.Tier, r *Result) (_ *v
 		return nil, err
 	}
 	h := &homes.Homes{
-		Places: at, Task: v.failure.Task, Environ: v.Environ,
+		Places: at, Task: v.failure.Task, Environ: v.Environ, Bin: v.Bin,
 		Box: sandbox.Box{Tier: tier, Hook: v.Run.ID + "/" + v.Fix.Task, Secrets: v.hook.PassSecrets},
 	}
 	if err := h.Open(v.Store.Root); err != nil {
@@ -225,7 +226,7 @@ func (v *replay) replay(ctx context.Context, tier sandbox.Tier, r *Result) (_ *v
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	base, err := scratch.Restore(ctx, at.Work, scratch.Saved{
-		Root: v.Config.Root, Sub: v.saved.Sub, Commit: v.saved.Commit, Manifest: v.saved.Manifest, Content: v.saved.Content,
+		Root: v.Config.Root, Sub: v.saved.Sub, Commit: v.saved.Commit, Manifest: v.saved.Manifest, Content: v.saved.Content, Bin: v.Bin,
 	})
 	if err != nil {
 		return nil, err

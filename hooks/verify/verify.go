@@ -237,7 +237,7 @@ func (q *Request) run(
 	if err != nil {
 		return err
 	}
-	defer q.tidy(caches.Remove)
+	defer q.tidy(func() error { return q.Homes.RemoveCaches(caches) })
 	c, err := q.Homes.Copy(ctx, q.Base, "check", false)
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ type Console struct {
 	base    string
 	secrets *redact.Set
 	drawing atomic.Pointer[Drawing] // what is drawn in now; nil: nothing is
+	hurried atomic.Bool             // a second signal came
 }
 
 // New returns a Console. env looks up a variable of the environment; paths are shown relative to base.
@@ -34,6 +35,9 @@ func New(stdin io.Reader, stdout, stderr io.Writer, env func(string) string, bas
 		env: env, base: base, secrets: secrets,
 	}
 }
+
+// Hurried reports whether the person asked twice for the end.
+func (c *Console) Hurried() bool { return c.hurried.Load() }
 
 // Results is the screen on stdout, for what a verb was asked for.
 func (c *Console) Results() *view.Screen { return c.screen(c.Out) }

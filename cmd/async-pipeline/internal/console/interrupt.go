@@ -62,6 +62,7 @@ func (i *Interrupt) wait() {
 			if n++; n > 1 {
 				i.c.Out.Hurry(hurryTime) // the id of the run is still printed, and the drawing removed
 				i.c.Err.Hurry(hurryTime)
+				i.c.hurried.Store(true)
 				close(i.Again)
 				return
 			}
