@@ -72,6 +72,9 @@ func (b *Base) copyRules() error {
 	return nil
 }
 
+// Ignored reports whether git ignores the file p of the base.
+func (b *Base) Ignored(p string) bool { return b.counted != nil && !b.counted[p] }
+
 // isTaken reports whether p was copied only because it is in an ignored folder that was.
 func (b *Base) isTaken(p string) bool { return b.takenFolder(p) != "" && !b.counted[p] }
 

@@ -60,6 +60,35 @@ func (c *Copy) Put(changes []patch.Change) error {
 	return nil
 }
 
+// Remove removes files, and folders with everything in them.
+func (c *Copy) Remove(paths []string) error {
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return fmt.Errorf("scratch copy: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	remove := func(p string) error {
+		return unlock(root, path.Dir(p), func() error { return removeTree(filepath.Join(c.Dir, p)) })
+	}
+	if c.Work != "" {
+		base, err := os.OpenRoot(c.base.Dir)
+		if err != nil {
+			return fmt.Errorf("scratch copy: %w", err)
+		}
+		defer func() { _ = base.Close() }()
+		remove = (&upper{root: root, base: base}).remove
+	}
+	for _, p := range paths {
+		if err := checkPath(p); err != nil {
+			return err
+		}
+		if err := remove(p); err != nil {
+			return fmt.Errorf("scratch copy: %s: %w", p, err)
+		}
+	}
+	return nil
+}
+
 func checkPath(p string) error {
 	if !filepath.IsLocal(p) || p != path.Clean(p) || p == "." || hiddenPath(p) {
 		return fmt.Errorf("%q: %w", p, patch.ErrUnsafePath)

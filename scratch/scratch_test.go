@@ -217,3 +217,43 @@ func wantHeld(t *testing.T, dir string, want ...string) {
 		t.Errorf("holds\n got %q\nwant %q", got, want)
 	}
 }
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	write(t, top, map[string]string{"build/deep/a": "a", "build/b": "b", "keep/c": "c", "keep/d": "d", "e": "e"})
+	run(t, top, "init", "-q")
+	if err := os.Chmod(filepath.Join(top, "build", "deep"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	b, err := Make(t.Context(), work, Source{Root: top})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	c, err := b.Copy(t.Context(), filepath.Join(work, "copy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"../e", ".git/config", "."} {
+		if err := c.Remove([]string{bad}); !errors.Is(err, patch.ErrUnsafePath) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	if err := c.Remove([]string{"build", "keep/c", "e"}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := tree.Walk(t.Context(), c.Dir, tree.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"build", "keep/c", "e"} {
+		if _, ok := m.Find(p); ok {
+			t.Errorf("%s is still there", p)
+		}
+	}
+	if _, ok := m.Find("keep/d"); !ok {
+		t.Error("keep/d is gone")
+	}
+}

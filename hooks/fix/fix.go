@@ -187,6 +187,8 @@ type Reproduction struct {
 		Copy *string `json:"copy"`
 	} `json:"signature"`
 	DurationMS *int64 `json:"duration_ms"` // of all runs, without their copies
+	// Ignored are paths that git ignores: the task passes in a copy without them and fails with them.
+	Ignored []string `json:"ignored,omitempty"`
 }
 
 // A Verification is what came of running checks with the patch in fresh copies.

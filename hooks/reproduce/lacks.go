@@ -8,7 +8,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/english"
-	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -199,27 +198,4 @@ func (q *Request) unpassed(text string) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// newFolders returns the topmost folders and files that more has and few has not.
-func newFolders(few, more *tree.Manifest) []string {
-	have := map[string]bool{".": true}
-	for _, e := range few.Entries {
-		for p := e.Path; !have[p]; p = path.Dir(p) {
-			have[p] = true
-		}
-	}
-	var found []string
-	for _, e := range more.Entries {
-		p := e.Path
-		if have[p] {
-			continue
-		}
-		for !have[path.Dir(p)] {
-			p = path.Dir(p)
-		}
-		found = append(found, p)
-	}
-	slices.Sort(found)
-	return slices.Compact(found)
 }

@@ -80,18 +80,3 @@ func TestMissingNames(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-func TestNewFolders(t *testing.T) {
-	t.Parallel()
-	of := func(paths ...string) *tree.Manifest {
-		m := &tree.Manifest{}
-		for _, p := range paths {
-			m.Entries = append(m.Entries, tree.Entry{Path: p})
-		}
-		return m
-	}
-	got := newFolders(of("a", "a/b", "c"), of("a", "a/b", "a/gen/x", "a/gen/y", "c", "out/deep/z", "secret.txt"))
-	if want := []string{"a/gen", "out", "secret.txt"}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-}

@@ -48,9 +48,10 @@ type Result struct {
 	output []byte // the end of what the last check printed
 }
 
-// Run runs the failed task's own command in fresh copies. Where a copy of what git tracks fails in another way or
-// passes, it tries once more with everything that git ignores: if that fails in the same way, the person is told
-// which folders to name.
+// Run runs the failed task's own command in fresh copies. If it does not fail there as it did in the run, Run tries
+// again with everything that git ignores. A failure that comes back then is for an agent only if the copy without
+// those files failed too, in another way: the person is told which folders to include. If that copy passed, what git
+// ignores is the cause, and the reason names it.
 func Run(ctx context.Context, q Request) Result {
 	started, copying := time.Now(), q.Homes.CopyTime()
 	r := run(ctx, q)
@@ -73,8 +74,7 @@ func run(ctx context.Context, q Request) Result {
 	caches, note, err := q.Homes.CheckCaches(ctx)
 	switch {
 	case ctx.Err() != nil:
-		r.State, r.Reason = fix.Cancelled, "interrupted"
-		return r
+		return r.interrupted()
 	case err != nil:
 		r.State, r.Kind, r.Reason = fix.Failed, failure.ScratchFailed, "scratch_failed: "+err.Error()
 		return r
@@ -88,16 +88,25 @@ func run(ctx context.Context, q Request) Result {
 	q.Progress.Step("reproducing in a copy (%snot charged to the budget)", most)
 	r.Since = time.Now()
 	first := q.series(ctx, "gate", caches, r)
-	if first.State != fix.NotReproduced {
+	switch first.State {
+	case "":
+		q.reproduced(first)
+		return first
+	case fix.NotReproduced:
+	default:
 		return first
 	}
-	q.Progress.Step("not reproduced; trying again with the files that git ignores")
+	passed := first.Reproduction.Result == "passed"
+	how := "not reproduced"
+	if passed {
+		how = "passes in a clean copy"
+	}
+	q.Progress.Step("%s; trying again with the files that git ignores", how)
 	few := q.Base.Manifest
 	all, err := q.More(ctx)
 	switch {
 	case ctx.Err() != nil:
-		first.State, first.Reason = fix.Cancelled, "interrupted"
-		return first
+		return first.interrupted()
 	case err != nil:
 		q.Progress.Note("a copy with the files that git ignores could not be made: " + err.Error())
 		return first
@@ -106,16 +115,31 @@ func run(ctx context.Context, q Request) Result {
 		first.Base, first.Reason = all, why
 		return first
 	}
+	if passed {
+		first.Reason += uncopied(all)
+		if editedSince(few, all) {
+			first.Reason += "; the tree was edited meanwhile: run it again"
+			return first
+		}
+	}
 	more := newFolders(few, all.Manifest)
 	if len(more) == 0 {
 		return first
 	}
 	r.Base = all
+	started := time.Now()
 	second := q.series(ctx, "gate-all", caches, r)
-	switch second.State {
-	case fix.NotReproduced:
+	switch {
+	case second.State == fix.NotReproduced:
+		if c := second.Reproduction; passed && c.Result == "different" && c.Signature.Copy != nil {
+			first.Reason += "; with the files that git ignores it fails in another way: " + *c.Signature.Copy
+		}
 		return first
-	case "":
+	case second.State == "" && passed:
+		s := &search{Request: &q, base: all, caches: caches, paths: more}
+		return s.explain(ctx, first, time.Since(started))
+	case second.State == "":
+		q.reproduced(second)
 		text := failedtask.CleanTail(string(first.output), all.Top, 64<<10)
 		if named := named(text, more, all.Sub); len(named) > 0 {
 			more = named // not everything that is ignored was needed
@@ -123,6 +147,20 @@ func run(ctx context.Context, q Request) Result {
 		q.Progress.Note("the failure needs files that git ignores; name them: " + include(more, all.Sub))
 	}
 	return second
+}
+
+// reproduced tells the person that the failure came back, before an agent starts.
+func (q *Request) reproduced(r Result) {
+	q.Progress.Step("reproduced in %s: %s", english.Duration(time.Since(r.Since)), q.Failure.Signature)
+	if hint := q.Failure.Ended.Hint; hint != nil && *hint != "" { // no agent can set a variable
+		q.Progress.Note("perhaps not the code: " + *hint)
+	}
+}
+
+// interrupted is the result of a reproduction that the person ended.
+func (r Result) interrupted() Result {
+	r.State, r.Reason = fix.Cancelled, "interrupted"
+	return r
 }
 
 // PointsBack tells why a check in a copy of base would run the tree's own code; empty: it would not.
@@ -153,13 +191,12 @@ func (q *Request) series(ctx context.Context, name string, caches homes.Caches, 
 runs:
 	for n := 1; n <= mostRuns; n++ {
 		started, copying := time.Now(), q.Homes.CopyTime()
-		before, last = last, q.once(ctx, fmt.Sprintf("%s-%d", name, n), r.Base, caches)
+		before, last = last, q.once(ctx, fmt.Sprintf("%s-%d", name, n), r.Base, nil, caches)
 		if ctx.Err() != nil {
 			if n == 1 {
 				r.Reproduction = nil // nothing came of it
 			}
-			r.State, r.Reason = fix.Cancelled, "interrupted"
-			return r
+			return r.interrupted()
 		}
 		repro.Runs = n
 		r.output = last.output
@@ -175,10 +212,6 @@ runs:
 		case same && n == 1:
 			repro.Result = "same"
 			r.State, r.Reason, r.Took = "", "", time.Since(started)-(q.Homes.CopyTime()-copying)
-			q.Progress.Step("reproduced in %s: %s", english.Duration(time.Since(r.Since)), want)
-			if hint := q.Failure.Ended.Hint; hint != nil && *hint != "" { // no agent can set a variable
-				q.Progress.Note("perhaps not the code: " + *hint)
-			}
 			return r
 		case same, passes > 0 && passes < n:
 			return r.flaky(passes)
@@ -226,14 +259,19 @@ type one struct {
 	signature testreport.Signature
 }
 
-// once runs the check in a fresh copy.
-func (q *Request) once(ctx context.Context, name string, base *scratch.Base, caches homes.Caches) one {
+// once runs the check in a fresh copy of base without some paths.
+func (q *Request) once(
+	ctx context.Context, name string, base *scratch.Base, without []string, caches homes.Caches,
+) one {
 	f := q.Failure
 	c, err := q.Homes.Copy(ctx, base, "check", false)
 	if err != nil {
 		return one{err: err.Error()}
 	}
 	defer q.Progress.Tidy(func() error { return q.Homes.Copying(c.Close) })
+	if err := q.Homes.Copying(func() error { return c.Remove(without) }); err != nil {
+		return one{err: err.Error()}
+	}
 	box, err := q.Homes.CheckBox(base, c, caches)
 	if err != nil {
 		return one{err: err.Error()}

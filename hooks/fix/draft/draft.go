@@ -388,6 +388,7 @@ func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 	}
 	if r := c.Reproduction; r != nil {
 		words(&r.Signature.Run, r.Signature.Copy)
+		words(each(r.Ignored)...)
 	}
 	if c.Verification != nil {
 		reason(c.Verification.Reason)

@@ -220,6 +220,9 @@ func (s *Screen) reproduction(f *fix.Fix) string {
 	if r.Signature.Copy != nil && (*r.Signature.Copy != r.Signature.Run || r.Result != "same") {
 		text += s.paragraph("in the copy: "+*r.Signature.Copy, "    ")
 	}
+	if len(r.Ignored) > 0 {
+		text += s.paragraph("fails with: "+english.List(r.Ignored, 8), "    ")
+	}
 	return text
 }
 
