@@ -116,18 +116,9 @@ func failingIn(s *record.Sealed) map[string]view.Failing {
 // noteInterrupted names the runs since the newest verdict that were ended without one. After the next verdict they
 // are old, so each is noted once.
 func noteInterrupted(prog *program, store *record.Store) {
-	ids, err := store.Interrupted()
-	if err != nil || len(ids) == 0 {
-		return // a store that cannot be read is said by what needs it
-	}
-	newest := ""
-	if run, err := store.Find("latest"); err == nil {
-		newest = run.ID
-	}
+	ids, _ := store.Unfinished() // a store that cannot be read is said by what needs it
 	for _, id := range ids {
-		if record.After(id, newest) {
-			prog.Messages().Note("run " + id + " was ended before its verdict; what it recorded is in " + prog.Messages().Path(filepath.Join(store.Dir, "runs", id)))
-		}
+		prog.Messages().Note("run " + id + " was ended before its verdict; what it recorded is in " + prog.Messages().Path(filepath.Join(store.Dir, "runs", id)))
 	}
 }
 

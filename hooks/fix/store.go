@@ -288,6 +288,9 @@ func (s *Store) Abandoned() ([]Abandoned, []error) {
 	var all []Abandoned
 	for _, run := range runs {
 		dir := filepath.Join(s.Dir, "runs", run)
+		if !recordfile.Exists(filepath.Join(dir, "fixes")) { // as most runs
+			continue
+		}
 		names, err := Unsealed(dir)
 		for _, name := range names {
 			p, fault := ReadDraft(dir, run, name)

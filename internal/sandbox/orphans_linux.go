@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
@@ -23,8 +25,9 @@ func Orphans() ([]Process, error) {
 	}
 	var left []Process
 	alive := map[process.Stamp]bool{}
+	environ := make([]byte, 64<<10)
 	for _, pid := range allProcesses() {
-		p, ok := readMarks(pid)
+		p, ok := readMarks(pid, environ)
 		runner := p.Runner
 		if !ok || pid == os.Getpid() || runner.Boot != process.Self().Boot {
 			continue
@@ -44,14 +47,15 @@ func Orphans() ([]Process, error) {
 	return left, nil
 }
 
-// readMarks returns the marks of a process of this user; ok is false when it has none.
-func readMarks(pid int) (p Process, ok bool) {
+// readMarks returns the marks of a process of this user; ok is false when it has none. The environment is read into buf if that
+// is long enough: every run looks at all processes.
+func readMarks(pid int, buf []byte) (p Process, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
-	info, err := os.Stat(dir)
-	if err != nil || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil || st.Uid != uint32(os.Geteuid()) {
 		return p, false
 	}
-	env, err := os.ReadFile(dir + "/environ")
+	env, err := readProcInto(buf, dir+"/environ")
 	if err != nil || !bytes.Contains(env, []byte(RunnerMark+"=")) {
 		return p, false
 	}

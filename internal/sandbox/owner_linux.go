@@ -237,13 +237,16 @@ func threads(dir string, pid int) []string {
 }
 
 // readProc reads a small file of /proc with few system calls. Listing descendants reads two files for each process.
-func readProc(path string) ([]byte, error) {
+func readProc(path string) ([]byte, error) { return readProcInto(make([]byte, 512), path) }
+
+// readProcInto is readProc for a buffer that is used again. The result may be part of it.
+func readProcInto(buf []byte, path string) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	buf := make([]byte, 0, 512)
+	buf = buf[:0]
 	for {
 		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
 		if errors.Is(err, unix.EINTR) {

@@ -297,20 +297,30 @@ func (s *Store) Interrupted() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []string
-	for _, id := range ids {
-		if s.HasVerdict(id) {
-			continue
-		}
-		if there, live := s.maker(id); !there || live {
-			continue
-		}
-		// The maker may have sealed the run and ended while we looked.
-		if !s.HasVerdict(id) {
-			out = append(out, id)
+	return slices.DeleteFunc(ids, func(id string) bool { return !s.interrupted(id) }), nil
+}
+
+func (s *Store) interrupted(id string) bool {
+	if s.HasVerdict(id) {
+		return false
+	}
+	there, live := s.maker(id)
+	return there && !live && !s.HasVerdict(id) // the maker may have sealed the run and ended while we looked
+}
+
+// Unfinished returns those of Interrupted that began after the newest run with a verdict, oldest first. It looks at no older run.
+func (s *Store) Unfinished() ([]string, error) {
+	ids, err := s.ids()
+	if err != nil {
+		return nil, err
+	}
+	for i := len(ids) - 1; i >= 0; i-- {
+		if s.HasVerdict(ids[i]) {
+			ids = ids[i+1:]
+			break
 		}
 	}
-	return out, nil
+	return slices.DeleteFunc(ids, func(id string) bool { return !s.interrupted(id) }), nil
 }
 
 // Made reports whether a process, alive or not, is known here: it recorded one of the runs, or was the last to hold a

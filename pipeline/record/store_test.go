@@ -308,6 +308,18 @@ func TestInterrupted(t *testing.T) {
 	if strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("interrupted %v, want %v", got, want)
 	}
+	since := func(want ...string) {
+		t.Helper()
+		if got := must[[]string](t)(s.Unfinished()); !slices.Equal(got, want) {
+			t.Errorf("unfinished %v, want %v", got, want)
+		}
+	}
+	_ = seal(t, s, noon.Add(time.Minute))
+	since()
+	later := must[*Draft](t)(s.Begin(noon.Add(time.Hour), nil, nil))
+	since() // this process lives
+	check(t, WriteFile(filepath.Join(later.Dir, "maker.json"), must[[]byte](t)(json.Marshal(reused)), false))
+	since(later.ID)
 }
 
 // A run that was made while the clock was wrong hides none that is made later.
