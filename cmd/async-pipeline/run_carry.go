@@ -82,7 +82,10 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 			Output:   func(t *pipeline.Task, chunk []byte) { p.progress.Output(t.Name, chunk) },
 			Retried:  func(t *pipeline.Task, attempt int, before record.Task) { p.progress.Retried(t, attempt, before) },
 			Finished: func(_ *pipeline.Task, r record.Task) { p.progress.Finished(r) },
-			Ended:    func(tasks []record.Task) { p.progress.End(tasks) },
+			Ended: func(tasks []record.Task) {
+				sandbox.Retire() // while the verdict is written
+				p.progress.End(tasks)
+			},
 		},
 		Abandon: stop.Again,
 		Interrupted: func() int {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Kind is the way in which a turn failed. The empty Kind means that the agent ended by itself.
@@ -179,12 +180,12 @@ func (k Kind) Known() bool {
 		strings.HasPrefix(string(k), "openrouter_")
 }
 
-var kindForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+var kindForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`) })
 
 // CheckKind returns an error that describes the form of a kind if kind does not have it. A kind that is not in the
 // table may be right: see Policy.ExtraKinds.
 func CheckKind(kind string) error {
-	if !kindForm.MatchString(kind) {
+	if !kindForm().MatchString(kind) {
 		return errors.New("a kind begins with a small letter and has small letters, digits and underscores, 64 at most")
 	}
 	return nil

@@ -61,6 +61,15 @@ func Prepare() {
 	}()
 }
 
+// Retire begins to end the supervisor of tasks, so that Close need not wait for all of it. A later task gets another one.
+func Retire() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.link != nil {
+		shared.link.retire()
+	}
+}
+
 // Close ends the supervisor of tasks if it has no command, and waits for it. If a program exits without Close, the
 // supervisor exits by itself some milliseconds later.
 func Close() {
@@ -133,23 +142,20 @@ func newLink(marks []string, alone bool) (*link, error) {
 	return l, nil
 }
 
-// stopped is how long a supervisor may be stopped before it is continued.
-const stopped = 100 * time.Millisecond
+// attendEvery is how often a supervisor is looked at.
+const attendEvery = 100 * time.Millisecond
 
-// attend continues the supervisor of tasks when a task or a person has stopped it, because every task waits for it.
+// attend continues the supervisor of tasks when a task or a person has stopped it, because every task waits for it. It looks now
+// and then: a wait in the kernel would occupy a thread and a processor of the runtime, and most runs are short.
 func (l *link) attend() {
-	for {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, l.pid, &info, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		const cldStopped = 5 // CLD_STOPPED of sigaction(2)
-		if err != nil || info.Code != cldStopped {
+	for every := time.NewTicker(attendEvery); ; {
+		select {
+		case <-l.over:
+			every.Stop()
 			return
+		case <-every.C:
+			_ = l.proc.Signal(syscall.SIGCONT)
 		}
-		time.Sleep(stopped)
-		_ = l.proc.Signal(syscall.SIGCONT)
 	}
 }
 

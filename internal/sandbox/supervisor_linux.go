@@ -20,10 +20,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The main goroutine can be locked to the main thread only before main.
+// A supervisor begins its work here and never gets to main: the many packages that are initialised after this one are none of
+// its business, and the first task waits for it. Only before main can the main goroutine be locked to the main thread.
 func init() {
 	if helperRole() == roleSupervisor {
 		runtime.LockOSThread()
+		Main()
 	}
 }
 

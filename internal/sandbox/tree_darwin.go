@@ -19,6 +19,9 @@ func Main() {}
 // Prepare has nothing to start here.
 func Prepare() {}
 
+// Retire has nothing to end here.
+func Retire() {}
+
 // Close has nothing to end here.
 func Close() {}
 
