@@ -333,7 +333,7 @@ func TestConnectCountsFromTheWire(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				serve := func(conn net.Conn) {
-					defer conn.Close()
+					defer func() { _ = conn.Close() }()
 					b := bufio.NewReaderSize(conn, 64<<10)
 					req, err := http.ReadRequest(b)
 					for i := 0; err == nil && i != c.reads; i++ {

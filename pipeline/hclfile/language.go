@@ -94,7 +94,7 @@ var taskWords = []*word{
 					doc: "What the fix may cost. There is no unlimited budget.",
 					inner: []*word{
 						{name: "attempts", typ: "number", must: true, doc: "How often the agent may try, 1 to 5."},
-						{name: "wall_clock", typ: "duration", must: true, doc: "How long everything may take together: tries, retries and verification."},
+						{name: "wall_clock", typ: "duration", must: true, doc: "How long everything may take together: tries, retries and verification; making copies does not count."},
 						{name: "tokens", typ: "number", doc: "How many tokens, of questions and answers together, the agents may use. An agent that does not report its use is not stopped by this; the fix then says so."},
 						{name: "cost_usd", typ: "number", doc: "What they may cost, in dollars; an agent that does not report its cost is not stopped by this."},
 					},

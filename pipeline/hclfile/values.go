@@ -340,7 +340,25 @@ func (r *reader) passName(s string, at hcl.Range) (string, bool) {
 		r.addf(at, `Write a name such as "GOFLAGS", or its beginning: "AWS_*".`, "%q is not a name in the environment", s)
 		return "", false
 	}
+	if namesKey(s) && !r.hides(s) {
+		r.warn(at, s+" is passed without being hidden", fmt.Sprintf("Logs and records show its value wherever a command "+
+			"prints it. If it is secret, write env = { %s = secret(%q) } in the task that needs it.", s, s))
+	}
 	return s, true
+}
+
+// hides reports whether the file calls secret() with the name of a variable: then its value is hidden everywhere.
+func (r *reader) hides(name string) bool {
+	call := fmt.Sprintf("secret(%q)", name)
+	inJSON := strings.ReplaceAll(call, `"`, `\"`)
+	return strings.Contains(string(r.file), call) || strings.Contains(string(r.file), inJSON)
+}
+
+// namesKey reports whether a variable with this name usually has a secret value.
+func namesKey(name string) bool {
+	return slices.ContainsFunc([]string{"_TOKEN", "_KEY", "_SECRET", "_PASSWORD"}, func(end string) bool {
+		return strings.HasSuffix(strings.ToUpper(name), end)
+	})
 }
 
 // dir reads the folder that a task works in; without it, the root.
