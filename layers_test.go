@@ -65,7 +65,7 @@ var table = map[string]entry{
 	"hooks/agent":                      {1, nil},
 	"hooks/checkfile":                  {2, []string{"internal/lang", "internal/patch"}},
 	"hooks/review":                     {3, []string{"hooks/checkfile", "hooks/review/rules", "internal/lang", "internal/patch"}},
-	"hooks/review/rules":               {1, nil},
+	"hooks/review/rules":               {1, []string{"internal/redact"}},
 	"internal/lang":                    {1, nil},
 	"internal/shelltext":               {0, nil},
 	"internal/testreport":              {1, nil},

@@ -340,12 +340,12 @@ func (q *Request) request(ctx context.Context, box sandbox.Box, dir string, raw 
 	}
 	f, now := q.Failure, q.Budget.Attempt()
 	r := q.basic(box, dir, raw)
-	// A command may hold a secret: checks may be given it, an agent never is.
-	r.Prompt = q.Redact.String(agent.Prompt(agent.PromptParts{
+	// A command may hold a secret: checks may be given it, an agent never is. What checks print may have a key.
+	r.Prompt = redact.Keys(q.Redact.String(agent.Prompt(agent.PromptParts{
 		Person: q.Hook.Prompt, Task: f.Task.Name, Command: failedtask.CommandLine(f.Task), Dir: r.Dir,
 		Attempt: now.Number, Attempts: now.Of, Left: q.Budget.LeftForAgent(), Protect: q.Hook.Protect, Tail: q.Told.Tail,
 		Again: q.Told.Again, Diff: q.Hook.Output == "diff", Sub: q.Base.Sub,
-	}))
+	})))
 	r.Pack = pack
 	r.Check = func(ctx context.Context, out io.Writer) (bool, error) {
 		got, err := f.Check(ctx, f.Task, box, out, 0)

@@ -119,7 +119,7 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 		Tools:    map[string]string{},
 	}
 	if tail, err := run.Tail(task, 2*tailLimit); err == nil {
-		p.LogTail = failedtask.LastText(b.Redact.String(place.clean(string(tail))), tailLimit)
+		p.LogTail = failedtask.LastText(b.clean(place, string(tail)), tailLimit)
 	}
 	if t := b.Config.Task(task); t != nil {
 		p.Description, p.Dir, p.Command = t.Description, t.Dir, commandOf(t)
@@ -129,6 +129,12 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 		p.Git.Commit = run.Git.Commit
 	}
 	return b.encode(p, place)
+}
+
+// clean removes the run's secrets, what looks like a key although nobody declared it as a secret, what hides or reorders
+// text, and the paths of this machine.
+func (b *Builder) clean(place *place, text string) string {
+	return redact.Keys(b.Redact.String(place.clean(text)))
 }
 
 // hide removes secrets, and what hides or reorders text, from everything that a person or a program wrote. Names of
@@ -163,7 +169,7 @@ const tooLong = "(longer than a context pack can hold)"
 
 // encode shortens the pack until it fits: the longer list of files first, then the log from its front.
 func (b *Builder) encode(p pack, place *place) ([]byte, error) {
-	p.hide(func(s string) string { return b.Redact.String(place.clean(s)) })
+	p.hide(func(s string) string { return b.clean(place, s) })
 	for {
 		text, err := asciiControl(p)
 		if err != nil {
