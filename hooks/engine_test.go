@@ -21,6 +21,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
 // A scripted agent takes its turns from a list; each is told what it is asked.
@@ -145,6 +146,27 @@ func answersTelling(
 		t.Fatalf("no agent was asked: %s %v %+v", f.State, show(f.Reason), f.Reproduction)
 	}
 	return f
+}
+
+// All that a hook throws away goes to its bin. With a bin that removes nothing any more it is found by the next command.
+func TestBin(t *testing.T) {
+	t.Parallel()
+	hook := pipeline.AgentHook{Use: "a", Budget: pipeline.Budget{Attempts: 1, WallClock: 2 * time.Minute}}
+	config, store, run := fixtest.Failing(t, &hook)
+	var bin scratch.Bin
+	fixtest.Check(t, bin.Empty())
+	cache := filepath.Join(t.TempDir(), "cache")
+	e := &Engine{
+		Config: config, Store: store, Redact: &redact.Set{}, Cache: cache, Tier: sandbox.None, Bin: &bin, RunTask: fixtest.RunCheck,
+		Agents: map[string]agent.Agent{"a": script("a", writes("good", said))},
+	}
+	fixtest.OK(t)(e.Heal(t.Context(), run, "check"))
+	left, err := filepath.Glob(filepath.Join(cache, "scratch", "*", "*"))
+	all, err2 := filepath.Glob(filepath.Join(cache, "scratch", "*", ".gone-*"))
+	fixtest.Check(t, errors.Join(err, err2))
+	if len(left) < 10 || !slices.Equal(left, all) { // base, four copies, their temporary folders, a home, each with its stamp
+		t.Errorf("%q", left)
+	}
 }
 
 func show(s *string) string {
