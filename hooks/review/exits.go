@@ -24,10 +24,13 @@ var (
 	pyAnyExit = lazyregexp.New(`(?m)^\s*(?:sys\.exit|exit|quit)\s*\(|__main__`)
 	webExit   = lazyregexp.New(`^process\.(?:exit\s*\(\s*0?\s*\)|exitCode\s*=\s*0)` +
 		`|^setImmediate\(.*process\.exit\(0?\)|^setTimeout\(.*process\.exit\(0?\)`)
-	webHandler = lazyregexp.New(`\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"](?:exit|beforeExit)['"]`)
+	webHandler = lazyregexp.New(`\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"](?:exit|beforeExit` +
+		`|SIG(?:` + rules.FailureSignals + `))['"]`)
 	webSuccess = lazyregexp.New(`\bprocess\.exitCode\s*=\s*0|\bprocess\.(?:exit|reallyExit)\s*\(\s*0?\s*\)`)
 	pyGuard    = lazyregexp.New(`^\s*(?:(?:async\s+)?def|class)\s|__main__`)
 	pyAtExit   = lazyregexp.New(`\batexit\.register\b`)
+	pySignal   = lazyregexp.New(`\bsignal\s*\(\s*(?:signal\.)?SIG(?:` + rules.FailureSignals + `)\b`)
+	pySuccess  = lazyregexp.New(`\b(?:os\._exit|sys\.exit|exit|quit)\s*\(\s*0?\s*\)`)
 	pyHardExit = lazyregexp.New(`\bos\._exit\s*\(\s*0\s*\)`)
 )
 
@@ -51,10 +54,13 @@ func exitsOnLoad(e *edit) (found findings) {
 		if script || pyAnyExit().MatchString(text(e.change.Before)) || strings.HasSuffix(e.path, "__main__.py") {
 			return nil
 		}
-		handler := slices.ContainsFunc(e.added, func(j int) bool { return pyAtExit().MatchString(e.after.code(j)) })
+		adds := func(re *regexp.Regexp) bool {
+			return slices.ContainsFunc(e.added, func(j int) bool { return re.MatchString(e.after.code(j)) })
+		}
+		atExit, onSignal := adds(pyAtExit()), adds(pySignal())
 		for _, j := range e.fresh {
 			code := e.after.code(j)
-			if handler && pyHardExit().MatchString(code) || pyExit().MatchString(code) && e.topLevel(j) {
+			if atExit && pyHardExit().MatchString(code) || onSignal && pySuccess().MatchString(code) || pyExit().MatchString(code) && e.topLevel(j) {
 				add(j)
 			}
 		}

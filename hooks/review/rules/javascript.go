@@ -147,6 +147,44 @@ var javascriptRules = []Rule{
 		NoMatch: []string{"process.on('exit', close)"},
 	},
 	{
+		ID: "js/signal-exits", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		Say: "a signal ends the process with success",
+		Pattern: `\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"\x60]SIG(?:` + FailureSignals + `)['"\x60]` +
+			`.*(?:exitCode\s*=\s*0|process\.(?:exit|reallyExit)\s*\(\s*0?\s*\)).*`,
+		Match: []string{"process.on('SIGALRM', () => process.exit(0));"},
+		NoMatch: []string{
+			"process.on('SIGTERM', () => process.exit(0))", "process.on('SIGABRT', () => process.exit(1))",
+		},
+	},
+	{
+		ID: "js/uncaught", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, Say: catchesAll,
+		Pattern: `(?:\.\w+\s*\(\s*)?['"\x60](?:uncaughtException|unhandledRejection)['"\x60].*` +
+			`|\bprocess\.setUncaughtExceptionCaptureCallback\b.*`,
+		Not: `^\.(?:off|remove\w*|listener\w*|emit)\b`,
+		Match: []string{
+			"process.on('uncaughtException', () => {});", "process.once(\"unhandledRejection\", report)",
+			"  'uncaughtException', (e) => {", "process['on']('uncaughtException', f)",
+			"process.setUncaughtExceptionCaptureCallback(() => {})",
+		},
+		NoMatch: []string{
+			"process.on('uncaughtExceptionMonitor', log)", "process.removeAllListeners('uncaughtException')",
+			"// process.on('uncaughtException')", "process.on('exit', close)",
+		},
+	},
+	{
+		ID: "js/window-error", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, Say: catchesAll,
+		Pattern: `\b(?:window|self|globalThis|global)\.(?:onerror|onunhandledrejection)\s*=[^=].*` +
+			`|\b(?:window|self|globalThis)\.addEventListener\s*\(\s*['"\x60](?:error|unhandledrejection)['"\x60].*`,
+		Match: []string{
+			"window.onerror = () => true;", "globalThis.onunhandledrejection = f",
+			"window.addEventListener('error', (e) => e.preventDefault())",
+		},
+		NoMatch: []string{
+			"image.onerror = retry", "image.addEventListener('error', retry)", "if (window.onerror === f) {",
+			"window.addEventListener('load', f)",
+		},
+	},
+	{
 		ID: "js/exit-replaced", Kind: ExitSwallowed, In: Programs, Caps: true,
 		Pattern: `\bprocess\.(?:exit|reallyExit)\s*=[^=]|\bprocess\.reallyExit\s*\(\s*0`,
 		Match:   []string{"process.exit = () => {}"}, NoMatch: []string{"process.exit(1)"},

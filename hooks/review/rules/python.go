@@ -142,6 +142,24 @@ var pythonRules = []Rule{
 		NoMatch: []string{"atexit.register(close)"},
 	},
 	{
+		ID: "py/signal-exits", Kind: ExitSwallowed, In: Programs, Caps: true, Say: "a signal ends the process with success",
+		Pattern: `\bsignal\s*\(\s*(?:signal\.)?SIG(?:` + FailureSignals + `)\b` +
+			`.*\b(?:os\._exit|sys\.exit|exit|quit)\s*\(\s*0?\s*\).*`,
+		Match: []string{"signal.signal(signal.SIGALRM, lambda *_: os._exit(0))"},
+		NoMatch: []string{
+			"signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))", "signal.signal(signal.SIGALRM, lambda *_: sys.exit(1))",
+		},
+	},
+	{
+		ID: "py/uncaught", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, Say: catchesAll,
+		Pattern: `\bsys\.excepthook\s*=[^=].*|\bsetattr\s*\(\s*sys\s*,\s*['"]excepthook['"].*`,
+		Not:     `^sys\.excepthook\s*=\s*sys\.__excepthook__\s*$`,
+		Match:   []string{"sys.excepthook = lambda *_: None", "setattr(sys, 'excepthook', f)"},
+		NoMatch: []string{
+			"sys.excepthook = sys.__excepthook__", "if sys.excepthook == f:", "sys.excepthook(*sys.exc_info())",
+		},
+	},
+	{
 		ID: "py/session-status", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
 		Say:     "every end becomes success",
 		Pattern: `\bsession\.exitstatus\s*=\s*0|\bdef\s+pytest_sessionfinish\b.*`,

@@ -70,6 +70,14 @@ var Kinds = []Kind{
 	{Secret, false, "", "text that looks like a key or a token"},
 }
 
+const (
+	// catchesAll is what a finding says of a handler of every error that nobody caught: no check can fail by one then.
+	catchesAll = "every uncaught error is caught"
+	// FailureSignals are signals that a process may get because it fails, or sends itself. Those that ask a program to
+	// end, which it may well do with success, are not among them.
+	FailureSignals = `ABRT|ALRM|BUS|CHLD|FPE|ILL|IO|IOT|PROF|SEGV|SYS|TRAP|USR1|USR2|VTALRM|XCPU|XFSZ`
+)
+
 // A Place is a set of files that a rule is about.
 type Place uint
 
