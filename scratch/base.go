@@ -72,8 +72,11 @@ func (b *Base) copyRules() error {
 	return nil
 }
 
-// Ignored reports whether git ignores the file p of the base.
-func (b *Base) Ignored(p string) bool { return b.counted != nil && !b.counted[p] }
+// Ignored reports whether git ignores the file p of the base, or all files in the folder p.
+func (b *Base) Ignored(p string) bool {
+	counts := func(p string) bool { return b.counted[p] }
+	return b.counted != nil && !counts(p) && !slices.ContainsFunc(b.below(p), counts)
+}
 
 // isTaken reports whether p was copied only because it is in an ignored folder that was.
 func (b *Base) isTaken(p string) bool { return b.takenFolder(p) != "" && !b.counted[p] }

@@ -229,7 +229,8 @@ func uncopied(all *scratch.Base) string {
 	return text
 }
 
-// editedSince reports whether files that git does not ignore differ between a manifest and a newer base.
+// editedSince reports whether files that git does not ignore differ between a manifest and a newer base: then the check
+// may no longer pass without what git ignores.
 func editedSince(before *tree.Manifest, now *scratch.Base) bool {
 	return slices.ContainsFunc(tree.Compare(before, now.Manifest), func(c tree.Change) bool {
 		return !now.Ignored(c.Path)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,12 +118,8 @@ func run(ctx context.Context, q Request) Result {
 	}
 	if passed {
 		first.Reason += uncopied(all)
-		if editedSince(few, all) {
-			first.Reason += "; the tree was edited meanwhile: run it again"
-			return first
-		}
 	}
-	more := newFolders(few, all.Manifest)
+	more := slices.DeleteFunc(newFolders(few, all.Manifest), func(p string) bool { return !all.Ignored(p) })
 	if len(more) == 0 {
 		return first
 	}
@@ -137,6 +134,13 @@ func run(ctx context.Context, q Request) Result {
 		return first
 	case second.State == "" && passed:
 		s := &search{Request: &q, base: all, caches: caches, paths: more}
+		if editedSince(few, all) && !s.run(ctx, nil).passed {
+			if ctx.Err() != nil {
+				return first.interrupted()
+			}
+			first.Reason += "; it fails with the files that git ignores, but the tree was edited meanwhile: run it again"
+			return first
+		}
 		return s.explain(ctx, first, time.Since(started))
 	case second.State == "":
 		q.reproduced(second)
