@@ -18,8 +18,8 @@ import (
 
 // Which of the files that git ignores make a check fail that passes without them.
 
-// The time limit of a search is that of longestSearch runs of the check, but at least leastSearch, and at most what one
-// reproduction may take.
+// The time limit of a search is that of longestSearch runs of the check, but at least leastSearch, and at most what
+// one run may take.
 const (
 	longestSearch = 10
 	leastSearch   = 20 * time.Second
@@ -229,8 +229,8 @@ func uncopied(all *scratch.Base) string {
 	return text
 }
 
-// editedSince reports whether files that git does not ignore differ between a manifest and a newer base: then the check
-// may no longer pass without what git ignores.
+// editedSince reports whether files that git does not ignore differ between a manifest and a newer base: then the
+// check may no longer pass without what git ignores.
 func editedSince(before *tree.Manifest, now *scratch.Base) bool {
 	return slices.ContainsFunc(tree.Compare(before, now.Manifest), func(c tree.Change) bool {
 		return !now.Ignored(c.Path)
