@@ -26,26 +26,24 @@ func Find(ctx context.Context, dir string) (*Repo, error) {
 		out, err := call{dir: dir, args: append([]string{"rev-parse", "--path-format=absolute"}, args...)}.run(ctx)
 		return strings.TrimSuffix(string(out), "\n"), err
 	}
-	out, err := ask("--is-inside-work-tree", "--git-dir", "--git-common-dir")
+	r := &Repo{}
+	parts := []struct {
+		to     *string
+		option string
+	}{{&r.Top, "--show-toplevel"}, {&r.Dir, "--git-dir"}, {&r.Common, "--git-common-dir"}}
+	out, err := ask("--is-inside-work-tree", parts[0].option, parts[1].option, parts[2].option)
 	if err != nil {
 		return nil, noRepo(dir, err)
 	}
 	inside, rest, _ := strings.Cut(out, "\n")
 	if inside != "true" {
-		return nil, fmt.Errorf("%s: %w (bare repository or git's own folder)", dir, ErrNone)
-	}
-	r := &Repo{}
-	if r.Top, err = ask("--show-toplevel"); err != nil {
-		return nil, noRepo(dir, err)
+		return nil, fmt.Errorf("%s: %w (its work tree is elsewhere)", dir, ErrNone)
 	}
 	lines := strings.Split(rest, "\n")
-	if len(lines) == 2 {
-		r.Dir, r.Common = lines[0], lines[1]
-	} else { // a line end in the path: ask one by one
-		if r.Dir, err = ask("--git-dir"); err != nil {
-			return nil, noRepo(dir, err)
-		}
-		if r.Common, err = ask("--git-common-dir"); err != nil {
+	for i, p := range parts {
+		if len(lines) == len(parts) {
+			*p.to = lines[i]
+		} else if *p.to, err = ask(p.option); err != nil { // a line end in a path: asked one by one
 			return nil, noRepo(dir, err)
 		}
 	}
@@ -92,7 +90,9 @@ func noRepo(dir string, err error) error {
 	switch {
 	case strings.Contains(f.stderr, "dubious ownership"), strings.Contains(f.stderr, "unsafe repository"):
 		return fmt.Errorf("git refuses the repository of %s because another user owns it; if you trust it: git config --global --add safe.directory %s", dir, dir)
-	case strings.Contains(f.stderr, "not a git repository"), strings.Contains(f.stderr, "must be run in a work tree"):
+	case strings.Contains(f.stderr, "must be run in a work tree"):
+		return fmt.Errorf("%s: %w (bare repository or git's own folder)", dir, ErrNone)
+	case strings.Contains(f.stderr, "not a git repository"):
 		return fmt.Errorf("%s: %w", dir, ErrNone)
 	}
 	return err

@@ -143,6 +143,13 @@ func TestFind(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a work tree elsewhere", func(t *testing.T) {
+		far, _ := newRepo(t, map[string]string{"a": "1"})
+		run(t, far, "config", "core.workTree", t.TempDir())
+		if _, err := Find(t.Context(), far); !errors.Is(err, ErrNone) {
+			t.Error(err)
+		}
+	})
 	t.Run("bare", func(t *testing.T) {
 		bare := t.TempDir()
 		run(t, bare, "init", "-q", "--bare")
