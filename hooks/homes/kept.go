@@ -135,7 +135,7 @@ func (k *Kept) measure(in *os.Root) error {
 		if err != nil {
 			return nil //nolint:nilerr // removed meanwhile
 		}
-		isBase := strings.HasPrefix(at, base)
+		isBase := strings.HasPrefix(at, base) || path.Base(at) == walkFile
 		if info.Mode().IsRegular() {
 			k.Bytes += info.Size()
 			if isBase {
