@@ -34,6 +34,7 @@ func (c *Copy) Put(changes []patch.Change) error {
 	defer func() { _ = root.Close() }()
 	remove := func(p string) error { return deleteFile(root, p) }
 	write := func(p string, f *patch.File) error { return writeFile(root, p, f) }
+	prune := func() error { return nil }
 	if c.Work != "" {
 		base, err := os.OpenRoot(c.base.Dir)
 		if err != nil {
@@ -41,7 +42,7 @@ func (c *Copy) Put(changes []patch.Change) error {
 		}
 		defer func() { _ = base.Close() }()
 		u := &upper{root: root, base: base}
-		remove, write = u.delete, u.write
+		remove, write, prune = u.delete, u.write, u.prune
 	}
 	for _, ch := range changes {
 		if ch.After == nil {
@@ -49,6 +50,9 @@ func (c *Copy) Put(changes []patch.Change) error {
 				return fmt.Errorf("scratch copy: %s: %w", ch.Path, err)
 			}
 		}
+	}
+	if err := prune(); err != nil {
+		return fmt.Errorf("scratch copy: %w", err)
 	}
 	for _, ch := range changes {
 		if ch.After != nil {

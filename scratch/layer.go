@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -175,7 +176,10 @@ func isOpaque(fd int) bool {
 }
 
 // An upper is the upper folder of a copy over its base.
-type upper struct{ root, base *os.Root }
+type upper struct {
+	root, base *os.Root
+	emptied    map[string]bool // folders that a file was deleted from
+}
 
 // stat returns what is seen at p, and whether the upper folder has it; nil: nothing is seen.
 func (u *upper) stat(p string) (info fs.FileInfo, own bool, err error) {
@@ -261,18 +265,37 @@ func (u *upper) folder(dir string) error {
 	})
 }
 
-// delete removes a file, and the folders that become empty.
+// delete removes a file. The folders that become empty are removed by prune.
 func (u *upper) delete(p string) error {
 	info, _, err := u.stat(p)
 	if err != nil || info == nil || info.IsDir() {
 		return err
 	}
-	for empty := true; empty && p != "."; p = path.Dir(p) {
-		if err := u.remove(p); err != nil {
-			return err
-		}
-		if empty, err = u.isEmpty(path.Dir(p)); err != nil {
-			return err
+	if u.emptied == nil {
+		u.emptied = map[string]bool{}
+	}
+	u.emptied[path.Dir(p)] = true
+	return u.remove(p)
+}
+
+// prune removes the folders that delete emptied, and those above that become empty by that. It lists each folder once or twice, and
+// not after every file.
+func (u *upper) prune() error {
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(u.emptied))) { // those below a folder come before it
+		for ; dir != "."; dir = path.Dir(dir) {
+			if info, _, err := u.stat(dir); err != nil {
+				return err
+			} else if info == nil {
+				continue
+			}
+			if empty, err := u.isEmpty(dir); err != nil {
+				return err
+			} else if !empty {
+				break
+			}
+			if err := u.remove(dir); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -294,7 +317,7 @@ func (u *upper) remove(p string) error {
 // isEmpty reports whether nothing is seen in a folder.
 func (u *upper) isEmpty(dir string) (bool, error) {
 	for _, root := range []*os.Root{u.root, u.base} {
-		entries, err := fs.ReadDir(root.FS(), dir)
+		entries, err := list(root, dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
 			return false, err
 		}

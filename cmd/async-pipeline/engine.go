@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
@@ -106,6 +107,16 @@ func typedCommands(prog *program, runDir string, f *fix.Fix) view.Commands {
 	root := filepath.Dir(filepath.Dir(filepath.Dir(runDir))) // root/.async/runs/id
 	c := view.Commands{
 		Dirty: uncommitted(root, f), Show: prog.Typed("fix", "show", f.Run, f.Exact()), Heal: prog.Typed("heal", f.Run, f.Task), Dir: runDir,
+	}
+	if f.Patch != nil && f.Tree != nil {
+		for _, p := range f.Patch.Files {
+			if slices.Contains(f.Tree.Changed, p.Path) {
+				c.Changed = append(c.Changed, p.Path)
+			}
+		}
+	}
+	if c.Unfit = len(c.Changed) > 0; c.Unfit {
+		apply = append(apply, "--3way")
 	}
 	if len(c.Dirty) > 0 {
 		apply = append(apply, "--allow-dirty")

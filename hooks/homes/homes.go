@@ -212,10 +212,12 @@ func gitEnv(filters [][2]string) []string {
 // Close removes the throw-away folders.
 func (h *Homes) Close() error {
 	var errs []error
-	for _, kind := range []string{"caches", "home", "tmp"} {
-		found, _ := filepath.Glob(filepath.Join(h.Work, kind+"-*"))
-		for _, dir := range found {
-			errs = append(errs, h.Bin.Remove(dir))
+	entries, err := os.ReadDir(h.Work)
+	errs = append(errs, err)
+	for _, e := range entries {
+		kind, _, _ := strings.Cut(e.Name(), "-")
+		if e.IsDir() && (kind == "caches" || kind == "home" || kind == "tmp") {
+			errs = append(errs, h.Bin.Remove(filepath.Join(h.Work, e.Name())))
 		}
 	}
 	return errors.Join(errs...)

@@ -125,10 +125,12 @@ func AllKept(cache string) ([]Kept, error) {
 func (k *Kept) measure(in *os.Root) error {
 	base := path.Join(filepath.Base(k.Dir), baseFolder)
 	err := fs.WalkDir(in.FS(), filepath.Base(k.Dir), func(at string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
-		}
-		if err != nil {
+		case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid):
+			return fs.SkipDir // an agent closed it, or gave it a name that is no UTF-8: its size is not known
+		case err != nil:
 			return err
 		}
 		info, err := d.Info()

@@ -100,7 +100,11 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	b.WriteString(s.said(f))
 	b.WriteString(s.patchFiles(f))
 	b.WriteString(s.flagLines(f))
-	b.WriteString(s.dirty(c))
+	if c.Unfit {
+		b.WriteString(s.paragraph("Changed since the fix began: "+english.List(c.Changed, mostNames)+". The patch is merged into them.", "  "))
+	} else {
+		b.WriteString(s.dirty(c))
+	}
 	next := []Next{{"review it", c.Show}}
 	if verdict == unverified && c.Heal != "" {
 		next = append(next, Next{"propose another", c.Heal})
