@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestConformance compares docs/conformance.md with the tests: each test that a row names exists in a file that carries the row's
-// id, and each id in a test has its row.
+// TestConformance compares docs/conformance.md with the tests: each test that a row names exists in a file that
+// carries the row's id, and each id in a test has its row.
 func TestConformance(t *testing.T) {
 	id := regexp.MustCompile(`(?:^|[^A-Za-z0-9#])([GCBPEH]\d\d+b?)\b`)
 	inName := regexp.MustCompile(`[GCBPEH]\d\d+b?`)

@@ -1,5 +1,5 @@
-// Which package may import which, and which packages may reach out of the program: start processes, use the network, read the
-// environment. ARCHITECTURE.md gives the reasons.
+// Which package may import which, and which packages may reach out of the program: start processes, use the
+// network, read the environment. ARCHITECTURE.md gives the reasons.
 package layers
 
 import (
@@ -19,14 +19,15 @@ import (
 
 const module = "github.com/async-pipeline/async-pipeline"
 
-// An entry gives a package's layer and what it may import: packages of lower layers. Every package may import those of layer 0.
+// An entry gives a package's layer and what it may import: packages of lower layers. Every package may import those
+// of layer 0.
 type entry struct {
 	layer int
 	may   []string // packages, or a folder and all below it ("internal/...")
 }
 
-// table is the rule. Where an import does not fit, change the import, not the table. A new package gets its line in the commit that
-// makes it.
+// table is the rule. Where an import does not fit, change the import, not the table. A new package gets its line in
+// the commit that makes it.
 var table = map[string]entry{
 	"cmd/async-pipeline":               {9, []string{"..."}},
 	"cmd/scripted-model":               {7, []string{"internal/model/modeltest"}},
@@ -101,7 +102,8 @@ var table = map[string]entry{
 	"cmd/async-pipeline/internal/cachedir":   {0, nil},
 }
 
-// doors lists what reaches out of the program, an import path or a package and a name of it, and the packages that may use it.
+// doors lists what reaches out of the program, an import path or a package and a name of it, and the packages that
+// may use it.
 var doors = []struct {
 	what     string
 	packages []string
@@ -212,8 +214,8 @@ func importPath(s *ast.ImportSpec) string {
 	return p
 }
 
-// sources parses every Go file of the product, tests left out. In-process: an answer of `go list` would come from the test
-// cache and miss a forbidden import.
+// sources parses every Go file of the product, tests left out. In-process: an answer of `go list` would come from
+// the test cache and miss a forbidden import.
 func sources(t *testing.T) map[string]*ast.File {
 	t.Helper()
 	files := map[string]*ast.File{}

@@ -1,6 +1,6 @@
-// Package bench measures the whole program against the limit of the machine and against other task runners, in turn, in
-// the same run. `go test ./bench -bench . -benchtime 1x` prints ratios; `go test ./bench -run TestTable -table -timeout 30m`
-// writes the table of BENCHMARKS.md.
+// Package bench measures the whole program against the limit of the machine and against other task runners, in
+// turn, in the same run. `go test ./bench -bench . -benchtime 1x` prints ratios; `go test ./bench -run TestTable
+// -table -timeout 30m` writes the table of BENCHMARKS.md.
 package bench
 
 import (
@@ -76,8 +76,8 @@ func command(name, dir string, argv ...string) contender {
 	return contender{name, func() (cost, error) { return metered(dir, argv) }}
 }
 
-// race runs all contenders in turn, so that a machine that grows slow or quick does so for all, and gives the medians in
-// their order. The first round is not counted.
+// race runs all contenders in turn, so that a machine that grows slow or quick does so for all, and gives the
+// medians in their order. The first round is not counted.
 func race(tb testing.TB, rounds int, all []contender) []cost {
 	tb.Helper()
 	walls, peaks := make([][]time.Duration, len(all)), make([]int64, len(all))

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// BenchmarkFix measures what a fix costs besides its agent and its check, which take no time here: from a failed verdict to the
-// proposal. `first` is the first fix of a tree, `later` the next one. The limit is a copy of the tree by two workers, in the same
-// round. TMPDIR chooses the file system; files have 20 kB.
+// BenchmarkFix measures what a fix costs besides its agent and its check, which take no time here: from a failed
+// verdict to the proposal. `first` is the first fix of a tree, `later` the next one. The limit is a copy of the
+// tree by two workers, in the same round. TMPDIR chooses the file system; files have 20 kB.
 func BenchmarkFix(b *testing.B) {
 	for _, files := range []int{500, 50_000} {
 		b.Run(strconv.Itoa(files), func(b *testing.B) { benchFix(b, files) })
@@ -116,7 +116,8 @@ agent "quick" {
 	return nil
 }
 
-// plainCopy copies with two workers that check nothing and keep no times. The history is copied as well, as a base has it.
+// plainCopy copies with two workers that check nothing and keep no times. The history is copied as well, as a base
+// has it.
 func plainCopy(src, dst string) error {
 	queue := make(chan string, 64)
 	var workers sync.WaitGroup

@@ -23,8 +23,9 @@ const meterMark = "ASYNC_PIPELINE_BENCH_METER"
 // longest is how long a command may take.
 const longest = 5 * time.Minute
 
-// metered runs a command from a process that is small. Linux counts what the parent holds when a process is started into
-// the peak of the child (setmax_mm_hiwater_rss in fs/exec.c), and a benchmark that has written many files holds much.
+// metered runs a command from a process that is small. Linux counts what the parent holds when a process is started
+// into the peak of the child (setmax_mm_hiwater_rss in fs/exec.c), and a benchmark that has written many files
+// holds much.
 func metered(dir string, argv []string) (cost, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), longest+time.Minute)
 	defer cancel()

@@ -18,7 +18,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// A work is one thing to do: as a PIPELINE.hcl, as files of the peers, and as the least that any program must do for it.
+// A work is one thing to do: as a PIPELINE.hcl, as files of the peers, and as the least that any program must do
+// for it.
 type work struct {
 	name  string
 	tasks int

@@ -28,12 +28,13 @@ const Mark = sandbox.HookMark
 
 // An Engine runs the hooks of one root. Its fields are not changed while it works.
 type Engine struct {
-	Config   *pipeline.Config
-	Store    *record.Store
-	Redact   *redact.Set
-	Environ  []string     // the person's environment, KEY=VALUE
-	Cache    string       // the person's cache folder for this program: build caches, scratch copies
-	Bin      *scratch.Bin // removes copies, which the caller empties when there is nothing left to say; nil: they are removed at once
+	Config  *pipeline.Config
+	Store   *record.Store
+	Redact  *redact.Set
+	Environ []string // the person's environment, KEY=VALUE
+	Cache   string   // the person's cache folder for this program: build caches, scratch copies
+	// removes copies, which the caller empties when there is nothing left to say; nil: they are removed at once
+	Bin      *scratch.Bin
 	RunTask  failedtask.RunTask
 	Agents   map[string]agent.Agent   // by name
 	Tier     sandbox.Tier             // asked for on the command line; empty: the best there is
@@ -119,7 +120,8 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 		}
 		t := e.Config.Task(r.Name)
 		if t == nil {
-			return fmt.Errorf("task %q of run %s is no longer in %s: put it back, or run again", pipeline.ShownName(r.Name), run.ID,
+			return fmt.Errorf("task %q of run %s is no longer in %s: put it back, or run again",
+				pipeline.ShownName(r.Name), run.ID,
 				e.Config.File)
 		}
 		hooked = hooked || slices.ContainsFunc(t.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil })
@@ -133,7 +135,8 @@ func (e *Engine) healable(run *record.Sealed, task string) error {
 	case run.Task(task) == nil:
 		return fmt.Errorf("run %s has no task %q", run.ID, shown)
 	case !failedtask.Failed(run.Task(task)):
-		return fmt.Errorf("task %q of run %s is %s: only a failed task can be fixed", shown, run.ID, run.Task(task).Status)
+		return fmt.Errorf("task %q of run %s is %s: only a failed task can be fixed", shown, run.ID,
+			run.Task(task).Status)
 	}
 	return fmt.Errorf("task %q has no on_fail \"agent\": add one in %s", shown, e.Config.File)
 }

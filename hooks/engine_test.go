@@ -148,7 +148,8 @@ func answersTelling(
 	return f
 }
 
-// All that a hook throws away goes to its bin. With a bin that removes nothing any more it is found by the next command.
+// All that a hook throws away goes to its bin. With a bin that removes nothing any more it is found by the next
+// command.
 func TestBin(t *testing.T) {
 	t.Parallel()
 	hook := pipeline.AgentHook{Use: "a", Budget: pipeline.Budget{Attempts: 1, WallClock: 2 * time.Minute}}

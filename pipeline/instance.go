@@ -8,8 +8,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// InstanceName returns the name of one of the tasks that for_each or matrix make of a task, as a reference in PIPELINE.hcl
-// and a record write it: test["linux"].
+// InstanceName returns the name of one of the tasks that for_each or matrix make of a task, as a reference in
+// PIPELINE.hcl and a record write it: test["linux"].
 func InstanceName(base, key string) string {
 	return base + `["` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"]`
 }
@@ -22,7 +22,8 @@ func ShownName(name string) string {
 	return name
 }
 
-// RecordedName returns a name that a person typed as records have it: test["linux"] for test:linux and for test[linux].
+// RecordedName returns a name that a person typed as records have it: test["linux"] for test:linux and for
+// test[linux].
 func RecordedName(typed string) string {
 	if base, key, ok := splitInstance(typed); ok {
 		return InstanceName(base, key)
@@ -59,9 +60,9 @@ func splitInstance(name string) (base, key string, ok bool) {
 	return base, key, true
 }
 
-// KeyInAnyOrder returns the one of keys that has the parts of key in another order, or "" where none or several have. The key of a
-// matrix is its elements in the order of its axes; version 1 wrote them in the order of the axes' names, and records, scripts and files
-// may still do so.
+// KeyInAnyOrder returns the one of keys that has the parts of key in another order, or "" where none or several
+// have. The key of a matrix is its elements in the order of its axes; version 1 wrote them in the order of the
+// axes' names, and records, scripts and files may still do so.
 func KeyInAnyOrder(key string, keys []string) string {
 	parts := func(key string) []string { return slices.Sorted(strings.SplitSeq(key, ",")) }
 	found, want := "", parts(key)

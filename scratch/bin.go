@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// A Bin removes folders in the background. If this process ends before that, Sweep removes what is left. A nil Bin removes at once.
-// Any goroutine may use it.
+// A Bin removes folders in the background. If this process ends before that, Sweep removes what is left. A nil Bin
+// removes at once. Any goroutine may use it.
 type Bin struct {
 	mu      sync.Mutex
 	emptied bool // nothing is begun any more

@@ -9,7 +9,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
-// What a bin removes is out of the way at once, nobody takes it for a leftover while its remover lives, and Sweep finds it afterwards.
+// What a bin removes is out of the way at once, nobody takes it for a leftover while its remover lives, and Sweep
+// finds it afterwards.
 func TestBin(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()

@@ -72,7 +72,8 @@ func (g globs) inside(p string) (string, bool) {
 
 func (g globs) match(p string) bool {
 	rel, ok := g.inside(p)
-	return ok && slices.ContainsFunc(g.patterns, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, rel) })
+	return ok && slices.ContainsFunc(g.patterns,
+		func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, rel) })
 }
 
 // covers reports whether p or a folder above it matches.
@@ -324,7 +325,8 @@ func (c *chooser) fits(p string) bool {
 			return true
 		}
 		entries, err := list(c.root, p)
-		return err != nil || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !measure(path.Join(p, e.Name())) })
+		return err != nil || !slices.ContainsFunc(entries,
+			func(e fs.DirEntry) bool { return !measure(path.Join(p, e.Name())) })
 	}
 	if !measure(p) {
 		return false

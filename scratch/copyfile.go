@@ -127,7 +127,8 @@ func (h *fileCopier) link(from, to int, name string) (copied, error) {
 		_, _ = h.sum.Write([]byte(text)) // a hash never fails
 	}
 	return copied{
-		Name: name, From: factsOf(&was), To: factsOf(&now), Mode: fs.ModeSymlink | 0o777, Digest: h.digest(), Link: text,
+		Name: name, From: factsOf(&was), To: factsOf(&now), Mode: fs.ModeSymlink | 0o777,
+		Digest: h.digest(), Link: text,
 	}, nil
 }
 

@@ -252,7 +252,8 @@ func (c *treeCopier) finish() error {
 		if err := os.Chmod(at, fs.FileMode(f.was.Mode&0o777)); err != nil {
 			return err
 		}
-		if err := unix.UtimesNanoAt(unix.AT_FDCWD, at, []unix.Timespec{f.was.Atim, f.was.Mtim}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if err := unix.UtimesNanoAt(unix.AT_FDCWD, at, []unix.Timespec{f.was.Atim, f.was.Mtim},
+			unix.AT_SYMLINK_NOFOLLOW); err != nil {
 			return &fs.PathError{Op: "utimes", Path: at, Err: err}
 		}
 	}

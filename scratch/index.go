@@ -257,7 +257,8 @@ func restatAll(top string, got map[string][]copied, links []string) (bool, error
 
 // findCopied returns the file of that name, or nil. files are sorted by name.
 func findCopied(files []copied, name string) *copied {
-	i, ok := slices.BinarySearchFunc(files, name, func(c copied, name string) int { return strings.Compare(c.Name, name) })
+	i, ok := slices.BinarySearchFunc(files, name,
+		func(c copied, name string) int { return strings.Compare(c.Name, name) })
 	if !ok {
 		return nil
 	}

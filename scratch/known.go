@@ -131,7 +131,8 @@ func trim(ctx context.Context, dir string, p *plan, keep func(at string) bool) e
 					return nil, err
 				}
 			default:
-				i, ok := slices.BinarySearchFunc(want, e.Name(), func(f leaf, name string) int { return strings.Compare(f.name, name) })
+				i, ok := slices.BinarySearchFunc(want, e.Name(),
+					func(f leaf, name string) int { return strings.Compare(f.name, name) })
 				if !ok {
 					if err := removeTree(filepath.Join(dir, at)); err != nil {
 						return nil, err
@@ -161,7 +162,8 @@ func trimGit(at string) error {
 			return err
 		}
 		for _, e := range entries {
-			if name := e.Name(); e.IsDir() && (dir == at && name == "objects" || dir != at && (len(name) == 2 || name == "pack")) {
+			if name := e.Name(); e.IsDir() &&
+				(dir == at && name == "objects" || dir != at && (len(name) == 2 || name == "pack")) {
 				continue
 			}
 			if err := removeTree(filepath.Join(dir, e.Name())); err != nil {

@@ -33,8 +33,9 @@ const (
 // opaque is the extended attribute of a folder that hides the one of its name in the base.
 const opaque = "user.overlay.opaque"
 
-// Layer makes a new copy in the folder at, which must not exist. It copies nothing: Copy.Dir is empty at first, and gets what a
-// box changes that shows it over Base.Dir. Only one box at a time may do so, and none while a method of the copy works.
+// Layer makes a new copy in the folder at, which must not exist. It copies nothing: Copy.Dir is empty at first, and
+// gets what a box changes that shows it over Base.Dir. Only one box at a time may do so, and none while a method of
+// the copy works.
 func (b *Base) Layer(at string) (_ *Copy, err error) {
 	c, err := b.begin(at)
 	if err != nil {
@@ -80,7 +81,8 @@ func (b *Base) bytecode() map[string][]fileState {
 // below returns the files and symlinks of the base below the folder dir, sorted.
 func (b *Base) below(dir string) (paths []string) {
 	all := b.Manifest.Entries
-	i, _ := slices.BinarySearchFunc(all, dir+"/", func(e tree.Entry, p string) int { return strings.Compare(e.Path, p) })
+	i, _ := slices.BinarySearchFunc(all, dir+"/",
+		func(e tree.Entry, p string) int { return strings.Compare(e.Path, p) })
 	for ; i < len(all) && strings.HasPrefix(all[i].Path, dir+"/"); i++ {
 		if !all[i].Mode.IsDir() && !hiddenPath(all[i].Path) {
 			paths = append(paths, all[i].Path)
@@ -166,7 +168,8 @@ func (d *difference) addUpper(b *Base, dir string, fd int, e fs.DirEntry, presen
 // isWhiteout reports whether an entry of the open folder dir marks that the base's file or folder of its name is gone.
 func isWhiteout(dir int, e fs.DirEntry) bool {
 	var st unix.Stat_t
-	return e.Type()&fs.ModeCharDevice != 0 && unix.Fstatat(dir, e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Rdev == 0
+	return e.Type()&fs.ModeCharDevice != 0 && unix.Fstatat(dir, e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		st.Rdev == 0
 }
 
 func isOpaque(fd int) bool {
@@ -223,7 +226,8 @@ func (u *upper) isOpaque(dir string) bool {
 	return isOpaque(int(f.Fd()))
 }
 
-// in calls do with a folder of the upper one, open. Where it is missing there it is made, with the mode that it has in the base.
+// in calls do with a folder of the upper one, open. Where it is missing there it is made, with the mode that it has
+// in the base.
 func (u *upper) in(dir string, do func(fd int) error) error {
 	if err := u.folder(dir); err != nil {
 		return err
@@ -278,8 +282,8 @@ func (u *upper) delete(p string) error {
 	return u.remove(p)
 }
 
-// prune removes the folders that delete emptied, and those above that become empty by that. It lists each folder once or twice, and
-// not after every file.
+// prune removes the folders that delete emptied, and those above that become empty by that. It lists each folder
+// once or twice, and not after every file.
 func (u *upper) prune() error {
 	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(u.emptied))) { // those below a folder come before it
 		for ; dir != "."; dir = path.Dir(dir) {

@@ -130,7 +130,8 @@ func (m *maker) fill(ctx context.Context) error {
 	}
 	defer func() { _ = root.Close() }()
 	c := &chooser{
-		root: root, outputs: m.globs.outputs, include: m.globs.include, exclude: b.left, everything: m.all, known: m.known,
+		root: root, outputs: m.globs.outputs, include: m.globs.include, exclude: b.left, everything: m.all,
+		known: m.known,
 	}
 	var h *history
 	if m.repo != nil {

@@ -113,5 +113,6 @@ func namesAny(text []byte, paths []string) bool {
 
 // extendsName reports whether c after a path makes its last name longer.
 func extendsName(c byte) bool {
-	return c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
+	return c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' ||
+		'A' <= c && c <= 'Z' || c >= 0x80
 }

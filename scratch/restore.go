@@ -47,9 +47,11 @@ func Restore(ctx context.Context, parent string, s Saved) (_ *Base, err error) {
 	b := m.base
 	switch {
 	case s.Sub != "" && s.Sub != b.Sub:
-		return nil, fmt.Errorf("%w: the pipeline's folder was at %q of its work tree, now it is at %q", ErrGone, s.Sub, b.Sub)
+		return nil, fmt.Errorf("%w: the pipeline's folder was at %q of its work tree, now it is at %q", ErrGone,
+			s.Sub, b.Sub)
 	case s.Commit != "" && m.repo == nil:
-		return nil, fmt.Errorf("%w: it was made in a git work tree, at commit %s, and %s is in none", ErrGone, s.Commit, s.Root)
+		return nil, fmt.Errorf("%w: it was made in a git work tree, at commit %s, and %s is in none", ErrGone,
+			s.Commit, s.Root)
 	}
 	if s.Commit != "" {
 		here, err := m.repo.HasCommit(ctx, s.Commit)

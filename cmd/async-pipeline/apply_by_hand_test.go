@@ -1,5 +1,6 @@
-// Only a person's `fix apply` writes a patch: every other verb, with every flag, environment variable and attribute that
-// the product has, leaves the tree as it is while there is a verified fix. What has no case here fails the test.
+// Only a person's `fix apply` writes a patch: every other verb, with every flag, environment variable and attribute
+// that the product has, leaves the tree as it is while there is a verified fix. What has no case here fails the
+// test.
 package main
 
 import (

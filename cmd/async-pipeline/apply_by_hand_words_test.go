@@ -1,4 +1,5 @@
-// What says yes to applying a fix in TestApplyByHand: every word of the language, every variable, every verb that writes.
+// What says yes to applying a fix in TestApplyByHand: every word of the language, every variable, every verb that
+// writes.
 package main
 
 // attributes says yes with every word of the language. A block's own line is its head; its end follows what is in it.
@@ -71,15 +72,16 @@ var attributes = map[string]string{
 	"job.tasks":                            `tasks = [task.check]`,
 }
 
-// several are blocks of their own: tasks that are multiplied, which a task with a hook need not be, and an agent that is no program.
+// several are blocks of their own: tasks that are multiplied, which a task with a hook need not be, and an agent
+// that is no program.
 var several = map[string]string{
 	"task.for_each":  "task \"before\" {\nfor_each = toset([\"apply\", \"yes\"])\nrun = [\"true\", each.key]\n}\n",
 	"agent.provider": "agent \"yes\" {\nprovider = \"openai\"\nmodel = \"apply\"\nbase_url = \"http://127.0.0.1:1\"\napi_key = secret(\"APPLY\")\nmax_turns = 1000\n}\n",
 	"task.matrix":    "task \"beside\" {\nmatrix = { apply = [\"yes\", \"now\"] }\nrun = [\"true\", matrix.apply]\n}\n",
 }
 
-// writers are the verbs besides fix apply that write to the tree, and what each writes: PIPELINE.hcl and nothing else, when a
-// person types them, and nothing at all when a hook does.
+// writers are the verbs besides fix apply that write to the tree, and what each writes: PIPELINE.hcl and nothing
+// else, when a person types them, and nothing at all when a hook does.
 var writers = map[string]string{
 	"fmt":  "the spaces of PIPELINE.hcl",
 	"init": "a PIPELINE.hcl where there is none",

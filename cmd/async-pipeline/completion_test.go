@@ -28,8 +28,8 @@ func completed(t *testing.T, pipeline string) string {
 	return dir
 }
 
-// offered is what the program answers a shell, without descriptions and the number behind it. A machine that is busy may need
-// more than the time somebody who pressed a key has: then it is asked again, up to 5 minutes.
+// offered is what the program answers a shell, without descriptions and the number behind it. A machine that is
+// busy may need more than the time somebody who pressed a key has: then it is asked again, up to 5 minutes.
 func offered(t *testing.T, dir string, want []string, words ...string) {
 	t.Helper()
 	var got []string

@@ -1,4 +1,5 @@
-// The documentation is run: README.md and docs/*.md are stories whose commands are typed and whose outputs are compared.
+// The documentation is run: README.md and docs/*.md are stories whose commands are typed and whose outputs are
+// compared.
 package main
 
 import (

@@ -106,7 +106,8 @@ func typedCommands(prog *program, runDir string, f *fix.Fix) view.Commands {
 	apply := accepting([]string{"fix", "apply", f.Run, f.Exact()}, f)
 	root := filepath.Dir(filepath.Dir(filepath.Dir(runDir))) // root/.async/runs/id
 	c := view.Commands{
-		Dirty: uncommitted(root, f), Show: prog.Typed("fix", "show", f.Run, f.Exact()), Heal: prog.Typed("heal", f.Run, f.Task), Dir: runDir,
+		Dirty: uncommitted(root, f), Show: prog.Typed("fix", "show", f.Run, f.Exact()),
+		Heal: prog.Typed("heal", f.Run, f.Task), Dir: runDir,
 	}
 	if f.Patch != nil && f.Tree != nil {
 		for _, p := range f.Patch.Files {
@@ -123,7 +124,8 @@ func typedCommands(prog *program, runDir string, f *fix.Fix) view.Commands {
 	}
 	c.Apply = prog.Typed(apply...)
 	if c.Failing, c.Tail = failing(runDir, f); len(c.Failing) > 0 {
-		if run, err := findRun(record.At(root), f.Run); err == nil && run.Task(f.Task) != nil && run.Task(f.Task).Log != nil {
+		if run, err := findRun(record.At(root), f.Run); err == nil && run.Task(f.Task) != nil &&
+			run.Task(f.Task).Log != nil {
 			c.Failed = failingOf(run, run.Task(f.Task), 1).Names
 		}
 	}

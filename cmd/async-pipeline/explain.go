@@ -52,7 +52,8 @@ killed is named, and taken where only it has the task.`,
 			case len(args) == 0:
 				return exit.Misused("explain needs a task\nwrite async-pipeline explain TASK, or explain --run for the newest run")
 			case len(args) == 2:
-				return exit.Misused("explain takes one task; for a task of a recorded run write\n%s", prog.Typed("explain", "--run", args[0], args[1]))
+				return exit.Misused("explain takes one task; for a task of a recorded run write\n%s",
+					prog.Typed("explain", "--run", args[0], args[1]))
 			}
 			return explainConfigured(prog, e, args[0])
 		},

@@ -165,7 +165,8 @@ func explainRecorded(prog *program, store *record.Store, e record.Entry, r view.
 		}
 		pack = &view.Pack{}
 		if err := json.Unmarshal(text, pack); err != nil {
-			prog.Messages().Warning("the context pack of task " + view.TaskName(t.Name) + " is damaged: " + err.Error())
+			prog.Messages().Warning("the context pack of task " + view.TaskName(t.Name) + " is damaged: " +
+				err.Error())
 			pack = nil
 		}
 		if at := filepath.Join(e.Dir, "context", filename.Of(t.Name)+".json"); pack != nil {
@@ -194,7 +195,8 @@ func runAgain(prog *program, r view.RunStory, t record.Task) view.Next {
 		return view.Next{Does: "run it", Type: prog.Typed("run", t.Name)}
 	}
 	for _, before := range r.Run.Tasks {
-		if before.Status != record.Passed && before.Status != record.Cached && slices.Contains(r.Waited[t.Name], before.Name) {
+		if before.Status != record.Passed && before.Status != record.Cached &&
+			slices.Contains(r.Waited[t.Name], before.Name) {
 			return view.Next{Does: "run it again", Type: prog.Typed("run", t.Name)}
 		}
 	}

@@ -29,7 +29,8 @@ names them.`,
   async-pipeline fix apply 20261121T024000Z-7f3a test`,
 	}
 	group(prog, c)
-	c.AddCommand(fixListCommand(prog), fixShowCommand(prog), fixDiffCommand(prog), fixApplyCommand(prog), fixRevertCommand(prog), fixRejectCommand(prog))
+	c.AddCommand(fixListCommand(prog), fixShowCommand(prog), fixDiffCommand(prog), fixApplyCommand(prog),
+		fixRevertCommand(prog), fixRejectCommand(prog))
 	c.AddCommand(fixAuditCommand(prog), fixReplayCommand(prog), fixImportCommand(prog))
 	for _, verb := range c.Commands() {
 		run := verb.RunE

@@ -115,7 +115,8 @@ func applyFix(prog *program, o apply.Options, edit bool, args []string) error {
 	}
 	if errors.Is(err, apply.ErrFlagged) {
 		args := []string{"fix", "apply", p.Run, p.Exact()}
-		return exit.Fail("%v\nto accept all of them:\n%s", err, prog.Typed(accepting(append(args, retyped(o, edit)...), &p.Fix)...))
+		return exit.Fail("%v\nto accept all of them:\n%s", err,
+			prog.Typed(accepting(append(args, retyped(o, edit)...), &p.Fix)...))
 	}
 	if err := notDone(prog, done, err); err != nil {
 		return err
@@ -154,7 +155,8 @@ func notDone(prog *program, done apply.Applied, err error) error {
 		prog.Results().Conflicts(c)
 	}
 	if err != nil && len(done.Files) > 0 {
-		return exit.Refuse("the files are written: %s; but not the record of it, which the next command completes: %v", strings.Join(done.Files, ", "), err)
+		return exit.Refuse("the files are written: %s; but not the record of it, which the next command completes: %v",
+			strings.Join(done.Files, ", "), err)
 	}
 	return refusal(err)
 }

@@ -48,7 +48,8 @@ echo hello >greeting.txt
 echo '{"outcome": "fixed", "summary": "It says hello.", "root_cause": "It said goodbye."}'
 `
 
-// healedProject is a project with a failed run, a verified fix that is applied, and everything that is recorded of them.
+// healedProject is a project with a failed run, a verified fix that is applied, and everything that is recorded of
+// them.
 func healedProject(t *testing.T) *victim {
 	t.Helper()
 	v := emptyVictim(t)
@@ -140,7 +141,8 @@ func TestAuditFindsWhatWasTampered(t *testing.T) {
 		t.Errorf("after all was put back: %+v", a.Faults)
 	}
 
-	// What people decided has a second trace: to take it away with the end file, or to write that anew, does not hide it.
+	// What people decided has a second trace: to take it away with the end file, or to write that anew, does not
+	// hide it.
 	state := filepath.Join(dir, "fixes", "check.state.jsonl")
 	for what, do := range map[string]func(){
 		"taken away with its end": func() { must(t, errors.Join(os.Remove(state), os.Remove(state+".end"))) },

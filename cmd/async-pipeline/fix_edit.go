@@ -60,9 +60,11 @@ func editPatch(prog *program, s *fix.Store, p *fix.Proposal, o apply.Options) (*
 	empty := len(bytes.TrimSpace(withoutHelp(edited))) == 0
 	switch typed := err == nil && !empty && !bytes.Equal(edited, text); {
 	case ended != nil && typed:
-		return nil, exit.Refuse("nothing was applied: the editor %q ended with %v\nthe patch as you edited it is %s", editor, ended, file)
+		return nil, exit.Refuse("nothing was applied: the editor %q ended with %v\nthe patch as you edited it is %s",
+			editor, ended, file)
 	case ended != nil:
-		return nil, errors.Join(exit.Refuse("nothing was applied: the editor %q ended with %v", editor, ended), e.discard())
+		return nil, errors.Join(exit.Refuse("nothing was applied: the editor %q ended with %v", editor, ended),
+			e.discard())
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("nothing was applied: %w", err), e.discard())
 	case empty:

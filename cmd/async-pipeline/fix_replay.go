@@ -46,7 +46,8 @@ longer has the commit, or a content was not kept.`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error { return replayFix(prog, f, asJSON, args) },
 	}
-	c.Flags().StringVar(&f.tier, "sandbox", "", "how the checks are confined: `view|fence|none`\n(default: as they were then, or the strongest that this machine has)")
+	c.Flags().StringVar(&f.tier, "sandbox", "",
+		"how the checks are confined: `view|fence|none`\n(default: as they were then, or the strongest that this machine has)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print both verdicts, the checks and the rebuilt patch as JSON")
 	prog.varFlag(c)
 	return c
@@ -82,7 +83,8 @@ func replayFix(prog *program, f healFlags, asJSON bool, args []string) error {
 	}
 	r, err := console.Await(stop, func() (*replay.Result, error) {
 		return replay.Run(stop.Ctx, replay.Request{
-			Config: c, Store: store, Redact: prog.Secrets, Environ: prog.Environ, Cache: cache, Bin: &prog.bin, RunTask: taskRunner(prog, c).RunTask, Tier: tier,
+			Config: c, Store: store, Redact: prog.Secrets, Environ: prog.Environ, Cache: cache, Bin: &prog.bin,
+			RunTask: taskRunner(prog, c).RunTask, Tier: tier,
 			Run: run, Fix: p, Rebuild: native.Rebuild,
 		})
 	})
@@ -123,7 +125,8 @@ func shownRebuilt(r *replay.Rebuilt) *view.Rebuilt {
 		return text
 	}
 	shown := &view.Rebuilt{
-		Calls: r.Calls, FromCommands: r.FromCommands, Unknown: lines(r.Unknown), Contradictions: lines(r.Contradictions),
+		Calls: r.Calls, FromCommands: r.FromCommands, Unknown: lines(r.Unknown),
+		Contradictions: lines(r.Contradictions),
 	}
 	if r.Why != nil {
 		shown.Why = *r.Why

@@ -81,12 +81,14 @@ func commandsFor(prog *program, s *fix.Store, p *fix.Proposal) view.Commands {
 // mostLog is how much of the end of a check's log is read for the names of tests, in bytes.
 const mostLog = 1 << 20
 
-// failing returns the tests that failed with the patch, where the log of the check names them, and the end of that log.
+// failing returns the tests that failed with the patch, where the log of the check names them, and the end of that
+// log.
 func failing(runDir string, f *fix.Fix) (tests []string, end []byte) {
 	if f.Verification == nil {
 		return nil, nil
 	}
-	i := slices.IndexFunc(f.Verification.Proposed, func(c fix.Check) bool { return !c.Passed && c.Log != nil && filepath.IsLocal(*c.Log) })
+	i := slices.IndexFunc(f.Verification.Proposed,
+		func(c fix.Check) bool { return !c.Passed && c.Log != nil && filepath.IsLocal(*c.Log) })
 	if i < 0 {
 		return nil, nil
 	}

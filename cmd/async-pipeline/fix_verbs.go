@@ -43,7 +43,8 @@ without it.`,
 			if !asJSON && len(items) == 0 && len(unread) > 0 {
 				return exit.Refuse("nothing that is recorded here can be read; see the warnings above")
 			}
-			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing; runs says so
+			// a run that cannot be read links to nothing; runs says so
+			ends, _, _ := failedtask.Ends(record.At(s.Root))
 			fix.Follow(items, ends)
 			apply.Tree{Fixes: s}.FitNow(context.Background(), items)
 			none := "No fix has been proposed here yet."

@@ -46,7 +46,8 @@ carried out.`,
   async-pipeline fmt - < PIPELINE.hcl`,
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(args) },
 	}
-	c.Flags().BoolVar(&f.check, "check", false, "write nothing; print the names of files that are not formatted, and exit with 1")
+	c.Flags().BoolVar(&f.check, "check", false,
+		"write nothing; print the names of files that are not formatted, and exit with 1")
 	c.Flags().BoolVar(&f.diff, "diff", false, "write nothing; print what would be changed, as a unified diff")
 	return c
 }
@@ -263,7 +264,8 @@ func (f *formatting) difference(s *source) error {
 		}
 	}
 	diff, err := patch.Encode([]patch.Change{{
-		Path: filepath.ToSlash(name), Before: &patch.File{Mode: mode, Data: s.before}, After: &patch.File{Mode: mode, Data: s.after},
+		Path: filepath.ToSlash(name), Before: &patch.File{Mode: mode, Data: s.before},
+		After: &patch.File{Mode: mode, Data: s.after},
 	}})
 	if err != nil {
 		return fmt.Errorf("the difference in %s cannot be shown: %w", s.path, err)
@@ -286,13 +288,15 @@ func (f *formatting) write(s *source) error {
 		return exit.Refuse("%s was changed while it was being formatted: try again", shown)
 	}
 	dir := filepath.Dir(s.path)
-	file, err := renameio.NewPendingFile(s.path, renameio.WithTempDir(dir), renameio.WithStaticPermissions(s.info.Mode().Perm()))
+	file, err := renameio.NewPendingFile(s.path, renameio.WithTempDir(dir),
+		renameio.WithStaticPermissions(s.info.Mode().Perm()))
 	if err != nil {
 		return exit.Refuse("%v", advice.Writing(err, s.path))
 	}
 	defer file.Cleanup() //nolint:errcheck // nothing is left to do when it cannot be removed
 	if owner, ok := s.info.Sys().(*syscall.Stat_t); ok {
-		_ = file.Chown(int(owner.Uid), int(owner.Gid)) // only root may give a file away; anybody else's is his own again
+		// only root may give a file away; anybody else's is his own again
+		_ = file.Chown(int(owner.Uid), int(owner.Gid))
 	}
 	if _, err = file.Write(s.after); err == nil {
 		err = file.CloseAtomicallyReplace()

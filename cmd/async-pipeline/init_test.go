@@ -21,9 +21,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
 
-// What init writes for every project of pipeline/detect/testdata is formatted, valid, nothing else is written, and where the
-// programs of the project are installed it passes: the line "runs:" of a project names them. One that cannot pass by
-// itself says "runs: -", and why not.
+// What init writes for every project of pipeline/detect/testdata is formatted, valid, nothing else is written, and
+// where the programs of the project are installed it passes: the line "runs:" of a project names them. One that
+// cannot pass by itself says "runs: -", and why not.
 func TestInitProjects(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(top, "pipeline", "detect", "testdata", "*.txtar"))

@@ -124,8 +124,9 @@ func (v *victim) killAtLine(t *testing.T, n int) (pid int, killed bool) {
 	return c.Process.Pid, exitCode(err) == 128+9
 }
 
-// The native agent's runner is ended with kill -9 at each line of the transcript: the next command keeps what had been done, which is
-// what the transcript says and nothing else, ends what is left, and neither asks the model nor runs a tool again.
+// The native agent's runner is ended with kill -9 at each line of the transcript: the next command keeps what had
+// been done, which is what the transcript says and nothing else, ends what is left, and neither asks the model nor
+// runs a tool again.
 func TestKilledNativeAgent(t *testing.T) {
 	t.Parallel()
 	needProc(t)
@@ -188,8 +189,8 @@ func TestKilledNativeAgent(t *testing.T) {
 	}
 }
 
-// keptWhatWasDone compares the rescue patch with the transcript: what that says to be done is there, once, and what it does not name
-// has not been done. It reports whether there is a patch.
+// keptWhatWasDone compares the rescue patch with the transcript: what that says to be done is there, once, and what
+// it does not name has not been done. It reports whether there is a patch.
 func (v *victim) keptWhatWasDone(t *testing.T, journal []byte) bool {
 	t.Helper()
 	fixes := filepath.Join(v.dir, ".async", "runs", v.runs(t)[0], "fixes")

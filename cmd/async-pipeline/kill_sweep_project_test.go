@@ -56,8 +56,8 @@ for i in 1 2 3 4 5 6 7 8 9; do grep -qx hello "f$i" || { echo "f$i is not right"
 test ! -e old && test -e d/new
 `
 
-// The agent is deaf, its children leave its session and throw their environment away, and it works file by file. What the
-// first attempt leaves running is deaf too; that costs three seconds, so the second has polite children.
+// The agent is deaf, its children leave its session and throw their environment away, and it works file by file.
+// What the first attempt leaves running is deaf too; that costs three seconds, so the second has polite children.
 const victimAgent = `
 trap '' TERM INT HUP
 word=hello deaf=:
@@ -276,7 +276,8 @@ func (v *victim) whole(t *testing.T) (applied bool) {
 	return applied
 }
 
-// alive lists processes that the runner with this pid, or a hook of this project, started. pid 0: hooks and scripts only.
+// alive lists processes that the runner with this pid, or a hook of this project, started. pid 0: hooks and scripts
+// only.
 func (v *victim) alive(t *testing.T, pid int) []string {
 	t.Helper()
 	var marks [][]byte

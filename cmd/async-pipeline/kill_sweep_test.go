@@ -62,8 +62,8 @@ func needProc(t *testing.T) {
 	}
 }
 
-// endsWithin is the longest, after a kill, that anything may live on a busy machine: the supervisors take 3.2 s, and what they do
-// not end lives for a quarter of an hour, in scripts for five minutes.
+// endsWithin is the longest, after a kill, that anything may live on a busy machine: the supervisors take 3.2 s,
+// and what they do not end lives for a quarter of an hour, in scripts for five minutes.
 const endsWithin = 3 * time.Minute
 
 var nextCommands = [][]string{{"run", "--no-heal"}, {"heal"}, {"fix", "list"}, {"fix", "apply", "--accept", "mode_changed"}}
@@ -279,8 +279,8 @@ func tally(n *atomic.Int32, yes bool) {
 	}
 }
 
-// widePipeline has tasks that run side by side and leave all sorts of processes behind: in their session, out of it, and
-// out of it without an environment.
+// widePipeline has tasks that run side by side and leave all sorts of processes behind: in their session, out of
+// it, and out of it without an environment.
 const widePipeline = `
 pipeline {
   concurrency = 4
@@ -313,8 +313,8 @@ func newWideVictim(t *testing.T) *victim {
 	return v
 }
 
-// A run of many tasks is ended with kill -9: all that they started ends, whatever it did to get away; doctor names the run
-// and changes nothing; the next run passes.
+// A run of many tasks is ended with kill -9: all that they started ends, whatever it did to get away; doctor names
+// the run and changes nothing; the next run passes.
 func TestKilledWideRun(t *testing.T) {
 	t.Parallel()
 	needProc(t)

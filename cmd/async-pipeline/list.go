@@ -70,8 +70,8 @@ func listed(c *pipeline.Config) listing {
 	return l
 }
 
-// unquoted returns the arguments of a verb with the names of instances as records have them. A person types test:linux; a shell leaves
-// test[linux] of test["linux"].
+// unquoted returns the arguments of a verb with the names of instances as records have them. A person types
+// test:linux; a shell leaves test[linux] of test["linux"].
 func unquoted(args []string) []string {
 	whole := make([]string, len(args))
 	for i, arg := range args {

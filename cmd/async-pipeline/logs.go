@@ -288,7 +288,8 @@ func afterLog(prog *program, e record.Entry, story *record.Story, task string, l
 	case t.Status == record.Skipped:
 		prog.Messages().NotRun(e.ID, t)
 	case !exists && t.Log != nil:
-		prog.Messages().Warning("the log of task " + view.TaskName(task) + " of run " + e.ID + " is gone: it was removed")
+		prog.Messages().Warning("the log of task " + view.TaskName(task) + " of run " + e.ID +
+			" is gone: it was removed")
 	case !exists && t.Status == "":
 		prog.Messages().Note("task " + view.TaskName(task) + " of run " + e.ID + " has not started")
 	case !exists:

@@ -1,5 +1,6 @@
-// Async-pipeline runs the tasks of a PIPELINE.hcl and answers a failed one with a proposed fix. Package main has one file a verb: it
-// parses flags, calls the packages that do the work, and prints. It is the only one that sees the process it runs in.
+// Async-pipeline runs the tasks of a PIPELINE.hcl and answers a failed one with a proposed fix. Package main has
+// one file a verb: it parses flags, calls the packages that do the work, and prints. It is the only one that sees
+// the process it runs in.
 package main
 
 import (
@@ -42,8 +43,8 @@ func Main() int {
 	}.main()
 }
 
-// delayGC delays the first garbage collection until the heap has 24 MiB instead of the Go runtime's 4. Most commands end before;
-// later collections are as usual.
+// delayGC delays the first garbage collection until the heap has 24 MiB instead of the Go runtime's 4. Most
+// commands end before; later collections are as usual.
 func delayGC() {
 	const percent = 600 // of the runtime's smallest heap, 4 MiB
 	usual := debug.SetGCPercent(percent)
@@ -101,8 +102,8 @@ func (p process) main() int {
 	g.Out.Flush()
 	switch err := g.Out.Problem(); {
 	case errors.Is(err, syscall.EPIPE) && g.recorded:
-		// The verdict is 141 where the tasks were cut short. A run whose output was not read to the end, or whose hooks were cut
-		// short, exits with its verdict.
+		// The verdict is 141 where the tasks were cut short. A run whose output was not read to the end, or whose
+		// hooks were cut short, exits with its verdict.
 		return code
 	case errors.Is(err, syscall.EPIPE):
 		return exit.Pipe

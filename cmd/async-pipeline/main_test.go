@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// waitTogether runs more tests at a time than there are processors: most of a script's time is waiting. A -parallel that
-// somebody gave comes behind it on the command line, and wins.
+// waitTogether runs more tests at a time than there are processors: most of a script's time is waiting. A -parallel
+// that somebody gave comes behind it on the command line, and wins.
 func waitTogether() {
 	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)

@@ -28,7 +28,8 @@ var palettes = []palette{
 	}},
 }
 
-// The pictures show what the program prints today. go test ./cmd/async-pipeline -run TestPicture -update draws them anew.
+// The pictures show what the program prints today. go test ./cmd/async-pipeline -run TestPicture -update draws them
+// anew.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	p := &docPage{t: t, name: "docs/getting-started.md", text: document(t, "docs/getting-started.md")}

@@ -134,7 +134,8 @@ func folded(out *view.Screen, line string) {
 		return
 	}
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-	out.Line("%s%s", indent, strings.Join(view.Wrap(line, view.Width-len("  ")-len(indent)), "\n"+cmp.Or(indent, "  ")))
+	out.Line("%s%s", indent, strings.Join(view.Wrap(line, view.Width-len("  ")-len(indent)),
+		"\n"+cmp.Or(indent, "  ")))
 }
 
 // plantedPrograms returns a function that returns the path of a program that PATH finds inside the tree, where an

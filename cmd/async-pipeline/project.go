@@ -25,7 +25,8 @@ import (
 // varFlag adds --var to a verb that reads PIPELINE.hcl.
 func (prog *program) varFlag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&prog.Vars, "var", nil, "set a variable of PIPELINE.hcl: `NAME=VALUE`; may be repeated")
-	c.Flags().StringArrayVar(&prog.VarFiles, "var-file", nil, "set variables from the file `PATH`: NAME = VALUE lines, or a JSON object where it ends in .json; may be repeated")
+	c.Flags().StringArrayVar(&prog.VarFiles, "var-file", nil,
+		"set variables from the file `PATH`: NAME = VALUE lines, or a JSON object where it ends in .json; may be repeated")
 }
 
 // settledFile finds PIPELINE.hcl and settles an interrupted apply.
@@ -37,7 +38,8 @@ func (prog *program) settledFile() (string, error) {
 	return file, prog.settle(filepath.Dir(file))
 }
 
-// load finds and reads PIPELINE.hcl, after settling an interrupted apply. Its faults have been printed when it returns an error.
+// load finds and reads PIPELINE.hcl, after settling an interrupted apply. Its faults have been printed when it
+// returns an error.
 func (prog *program) load() (*pipeline.Config, error) {
 	file, err := prog.settledFile()
 	if err != nil {
@@ -52,7 +54,8 @@ func (prog *program) loadFile(file string) (*pipeline.Config, error) {
 	c, err := prog.read(file)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
 		prog.Messages().Diagnostics(faults)
-		return nil, exit.Refuse("%s in %s; nothing was run", english.Count(len(faults), "error"), prog.Messages().Path(file))
+		return nil, exit.Refuse("%s in %s; nothing was run", english.Count(len(faults), "error"),
+			prog.Messages().Path(file))
 	}
 	return c, err
 }

@@ -35,8 +35,8 @@ type seat struct {
 	late time.Time // when torn is shown all the same
 }
 
-// sit starts a program in a terminal; async-pipeline is this test, started by that name. The environment has nothing of the
-// machine's but PATH.
+// sit starts a program in a terminal; async-pipeline is this test, started by that name. The environment has
+// nothing of the machine's but PATH.
 func sit(t *testing.T, columns, rows int, dir string, args ...string) *seat {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
@@ -89,7 +89,8 @@ func (s *seat) look() *seat {
 	return s
 }
 
-// A frame begins and ends with these, and appears at once: a terminal shows no half of one, but waits no longer than a while.
+// A frame begins and ends with these, and appears at once: a terminal shows no half of one, but waits no longer
+// than a while.
 const (
 	frameBegins, frameEnds = "\x1b[?2026h", "\x1b[?2026l"
 	frameLimit             = 5 * time.Second
@@ -192,8 +193,8 @@ var (
 	frames = regexp.MustCompile(`(?s)\x1b\[\?7l(.*?)\x1b\[\?7h`)
 )
 
-// restored checks that every mode that was switched is switched back, that the cursor is to be seen and begins a line, that
-// nothing was asked of the terminal, and that no frame is as high as the screen.
+// restored checks that every mode that was switched is switched back, that the cursor is to be seen and begins a
+// line, that nothing was asked of the terminal, and that no frame is as high as the screen.
 func (s *seat) restored() {
 	s.t.Helper()
 	raw := s.output()

@@ -38,14 +38,17 @@ is written to your tree unless you type: async-pipeline fix apply`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetVersionTemplate("async-pipeline {{.Version}}\n")
-	root.PersistentFlags().StringVarP(&prog.Into, "directory", "C", project.Here, "work in `DIR` instead of the working directory")
+	root.PersistentFlags().StringVarP(&prog.Into, "directory", "C", project.Here,
+		"work in `DIR` instead of the working directory")
 	root.PersistentFlags().BoolP("help", "h", false, "show this help")
 	root.Flags().Bool("version", false, "print the version")
 	group(prog, root)
-	root.AddCommand(runCommand(prog), healCommand(prog), validateCommand(prog), listCommand(prog), contextCommand(prog),
+	root.AddCommand(runCommand(prog), healCommand(prog), validateCommand(prog), listCommand(prog),
+		contextCommand(prog),
 		fixCommand(prog), versionCommand(prog), graphCommand(prog), completionCommand(prog), manCommand(prog))
 	root.AddCommand(initCommand(prog), fmtCommand(prog), schemaCommand(prog))
-	root.AddCommand(explainCommand(prog), runsCommand(prog), logsCommand(prog), statsCommand(prog), doctorCommand(prog), gcCommand(prog), policyCommand(prog))
+	root.AddCommand(explainCommand(prog), runsCommand(prog), logsCommand(prog), statsCommand(prog),
+		doctorCommand(prog), gcCommand(prog), policyCommand(prog))
 	help := helpCommand(prog)
 	root.SetHelpCommand(help)
 	root.AddCommand(help)
@@ -279,7 +282,8 @@ func helpCommand(prog *program) *cobra.Command {
 			case len(rest) > 0 && about.HasSubCommands():
 				return prog.unknownVerb(about, rest...)
 			case len(rest) > 0:
-				return exit.Misused("%s has no verb %q\nwrite async-pipeline help %s", verb.Name(about), rest[0], verb.Name(about))
+				return exit.Misused("%s has no verb %q\nwrite async-pipeline help %s", verb.Name(about), rest[0],
+					verb.Name(about))
 			}
 			return about.Help()
 		},
@@ -330,7 +334,8 @@ func usageTemplate(template string, columns int) string {
 	return strings.NewReplacer(
 		".LocalFlags.FlagUsages", fmt.Sprintf(".LocalFlags.FlagUsagesWrapped %d", columns),
 		".InheritedFlags.FlagUsages", fmt.Sprintf(".InheritedFlags.FlagUsagesWrapped %d", columns),
-		`Use "{{.CommandPath}} [command] --help" for more information about a command.`, "{{.CommandPath}} VERB --help tells more of a verb.",
+		`Use "{{.CommandPath}} [command] --help" for more information about a command.`,
+		"{{.CommandPath}} VERB --help tells more of a verb.",
 		"[command]", "VERB",
 		"Available Commands:", "Verbs:",
 	).Replace(template)

@@ -44,7 +44,8 @@ type healFlags struct {
 
 func (f *healFlags) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.ci, "ci", false, "CI mode: nobody watches; also when CI is set to anything but 0 or false")
-	c.Flags().StringVar(&f.tier, "sandbox", "", "how agents and checks in copies are confined: `view|fence|none`\n(default: the strongest of these that this machine has)")
+	c.Flags().StringVar(&f.tier, "sandbox", "",
+		"how agents and checks in copies are confined: `view|fence|none`\n(default: the strongest of these that this machine has)")
 }
 
 // typed returns the flags that were typed.
@@ -116,7 +117,8 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 	f := c.Flags()
 	f.BoolVar(&r.heal.asked, "heal", false, "in CI mode: also heal where the hook has ci = true")
 	f.BoolVar(&r.noHeal, "no-heal", false, "record the verdict and stop: no on_fail hook starts")
-	f.IntVar(&r.concurrency, "concurrency", 0, "run `N` tasks at a time (default: what PIPELINE.hcl says, else the number of CPUs)")
+	f.IntVar(&r.concurrency, "concurrency", 0,
+		"run `N` tasks at a time (default: what PIPELINE.hcl says, else the number of CPUs)")
 	f.BoolVar(&r.dryRun, "dry-run", false, "show what would run and why, and run nothing")
 	f.BoolVar(&r.keepGoing, "keep-going", false, "after a failure go on with what does not depend on it")
 	progressFlag(c, &r.progress, runWays)
@@ -186,14 +188,15 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 		screen = prog.Messages()
 	}
 	p := &runCall{
-		prog: prog, flags: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn, trace: trace, store: record.At(c.Root), job: jobOf(c, names),
+		prog: prog, flags: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn,
+		trace: trace, store: record.At(c.Root), job: jobOf(c, names),
 		git: git,
 	}
 	return p.perform()
 }
 
-// warningsFor returns the warnings of PIPELINE.hcl about some tasks, and about those of names that have no instances. validate shows
-// all warnings.
+// warningsFor returns the warnings of PIPELINE.hcl about some tasks, and about those of names that have no
+// instances. validate shows all warnings.
 func warningsFor(c *pipeline.Config, tasks []*pipeline.Task, names []string) (all pipeline.Errors) {
 	for _, w := range c.Warnings {
 		var owner *pipeline.Task // the last one that begins above
@@ -205,7 +208,8 @@ func warningsFor(c *pipeline.Config, tasks []*pipeline.Task, names []string) (al
 		about := func(name string) bool {
 			return slices.Contains(c.Empty, name) && strings.Contains(w.Summary, strconv.Quote(name))
 		}
-		if owner == nil || slices.ContainsFunc(tasks, func(t *pipeline.Task) bool { return t.Pos == owner.Pos }) || slices.ContainsFunc(names, about) {
+		if owner == nil || slices.ContainsFunc(tasks, func(t *pipeline.Task) bool { return t.Pos == owner.Pos }) ||
+			slices.ContainsFunc(names, about) {
 			all = append(all, w)
 		}
 	}
@@ -244,7 +248,8 @@ func nothingToRun(prog *program, c *pipeline.Config, names []string) error {
 	if len(empty) == 0 {
 		return exit.Refuse("%s has no task to run: a run of nothing would pass\nwrite one: task \"test\" { run = [\"./test.sh\"] }", prog.Messages().Path(c.File))
 	}
-	return exit.Refuse("nothing to run under %s: a for_each or matrix is empty, and a run of nothing would pass", strings.Join(empty, ", "))
+	return exit.Refuse("nothing to run under %s: a for_each or matrix is empty, and a run of nothing would pass",
+		strings.Join(empty, ", "))
 }
 
 // jobOf returns the one job that was asked for, or nil.
@@ -341,7 +346,8 @@ const (
 
 // progressFlag adds --progress to a verb; ways are its values besides auto.
 func progressFlag(c *cobra.Command, how *string, ways string) {
-	c.Flags().StringVar(how, "progress", progressAuto, "`HOW` to show it: auto, "+ways+"; auto is live in a terminal, and plain elsewhere and in CI mode")
+	c.Flags().StringVar(how, "progress", progressAuto,
+		"`HOW` to show it: auto, "+ways+"; auto is live in a terminal, and plain elsewhere and in CI mode")
 }
 
 // drawsLive reports whether progress is drawn in the terminal, and refuses values that are not in ways.

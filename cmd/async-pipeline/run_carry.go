@@ -1,5 +1,5 @@
-// One run, and then its hooks. The order in perform is the promise "judge first, repair after": the verdict is sealed before the first
-// hook starts.
+// One run, and then its hooks. The order in perform is the promise "judge first, repair after": the verdict is
+// sealed before the first hook starts.
 package main
 
 import (
@@ -70,7 +70,8 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 	prog.Out.OnFailure(stop.Unread)
 	defer prog.Out.OnFailure(nil)
 	r := &run.Run{
-		Config: p.config, Graph: p.graph, Store: p.store, Tasks: taskRunner(prog, p.config), Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing,
+		Config: p.config, Graph: p.graph, Store: p.store, Tasks: taskRunner(prog, p.config),
+		Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing,
 		Job: p.job, CI: p.flags.heal.ci, Healing: healingMode(prog, p.flags),
 		Git: p.git,
 		Locked: func() {
@@ -78,9 +79,13 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 			end = p.show()
 		},
 		Observer: run.Observer{
-			Started:  func(t *pipeline.Task) { p.progress.Started(t) },
-			Output:   func(t *pipeline.Task, chunk []byte) { p.progress.Output(t.Name, chunk) },
-			Retried:  func(t *pipeline.Task, attempt int, before record.Task) { p.progress.Retried(t, attempt, before) },
+			Started: func(t *pipeline.Task) { p.progress.Started(t) },
+			Output:  func(t *pipeline.Task, chunk []byte) { p.progress.Output(t.Name, chunk) },
+			Retried: func(t *pipeline.Task, attempt int,
+				before record.Task,
+			) {
+				p.progress.Retried(t, attempt, before)
+			},
 			Finished: func(_ *pipeline.Task, r record.Task) { p.progress.Finished(r) },
 			Ended: func(tasks []record.Task) {
 				sandbox.Retire() // while the verdict is written
@@ -126,7 +131,8 @@ func (p *runCall) interrupted(s syscall.Signal) {
 	if live := p.prog.Drawn(); live != nil {
 		live.Interrupted()
 	}
-	p.prog.Messages().Notice("interrupted (" + s.String() + "): nothing new starts; what runs has 3s to end;\nonce more kills it at once")
+	p.prog.Messages().Notice("interrupted (" + s.String() +
+		"): nothing new starts; what runs has 3s to end;\nonce more kills it at once")
 }
 
 // answer runs the hooks of a sealed failure; the exit code stays. A signal, or that nobody reads the output any more,

@@ -21,7 +21,8 @@ const tailBytes = 32 << 10
 // summary prints how the run ended and what to type next.
 func (p *runCall) summary(s *record.Sealed) {
 	failed := failedTasks(s)
-	slices.SortStableFunc(failed, func(a, b *record.Task) int { return endOf(a).Compare(endOf(b)) }) // the first cause first
+	// the first cause first
+	slices.SortStableFunc(failed, func(a, b *record.Task) int { return endOf(a).Compare(endOf(b)) })
 	var failures []view.Failure
 	for _, t := range failed[:min(len(failed), view.MostFailures)] {
 		failures = append(failures, p.failure(s, t, min(len(failed), view.MostFailures)))
@@ -118,7 +119,8 @@ func failingIn(s *record.Sealed) map[string]view.Failing {
 func noteInterrupted(prog *program, store *record.Store) {
 	ids, _ := store.Unfinished() // a store that cannot be read is said by what needs it
 	for _, id := range ids {
-		prog.Messages().Note("run " + id + " was ended before its verdict; what it recorded is in " + prog.Messages().Path(filepath.Join(store.Dir, "runs", id)))
+		prog.Messages().Note("run " + id + " was ended before its verdict; what it recorded is in " +
+			prog.Messages().Path(filepath.Join(store.Dir, "runs", id)))
 	}
 }
 

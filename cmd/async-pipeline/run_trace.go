@@ -51,7 +51,8 @@ func traceFile(prog *program, name string) (string, error) {
 	}
 	if !streams {
 		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
-			return "", exit.Refuse("--trace %s: nothing can be written in the folder %s (%v): name a file elsewhere", name, dir, err)
+			return "", exit.Refuse("--trace %s: nothing can be written in the folder %s (%v): name a file elsewhere",
+				name, dir, err)
 		}
 	}
 	return name, nil
@@ -67,7 +68,8 @@ func traceStreams(name string) (bool, error) {
 	if err != nil {
 		return false, exit.Refuse("--trace %s: %v", name, err)
 	}
-	if there, err := os.Stat(name); err == nil && strings.HasPrefix(name, "/dev/") && there.Mode()&(os.ModeCharDevice|os.ModeNamedPipe) != 0 {
+	if there, err := os.Stat(name); err == nil && strings.HasPrefix(name, "/dev/") &&
+		there.Mode()&(os.ModeCharDevice|os.ModeNamedPipe) != 0 {
 		return true, nil
 	}
 	switch mode := here.Mode(); {
@@ -95,7 +97,8 @@ func isTrace(name string) bool {
 	defer func() { _ = f.Close() }()
 	head := make([]byte, 64)
 	n, err := io.ReadFull(f, head)
-	return n == 0 && errors.Is(err, io.EOF) || bytes.Contains(head[:n], []byte(`"traceEvents"`)) || bytes.Contains(head[:n], []byte(`"displayTimeUnit"`))
+	return n == 0 && errors.Is(err, io.EOF) || bytes.Contains(head[:n], []byte(`"traceEvents"`)) ||
+		bytes.Contains(head[:n], []byte(`"displayTimeUnit"`))
 }
 
 // writeTrace writes the trace of a sealed run. Its errors are warnings.

@@ -141,7 +141,8 @@ type unsealed struct {
 
 func unsealedRun(e record.Entry, begun *record.Story, root string) unsealed {
 	return unsealed{
-		SchemaVersion: record.SchemaVersion, ID: e.ID, Root: root, Job: begun.Job, Status: unsealedStatus(e), CI: begun.CI,
+		SchemaVersion: record.SchemaVersion, ID: e.ID, Root: root, Job: begun.Job, Status: unsealedStatus(e),
+		CI:        begun.CI,
 		StartedAt: record.Time{Time: record.Began(e.ID)}, Healing: begun.Healing,
 	}
 }

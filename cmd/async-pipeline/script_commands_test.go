@@ -22,9 +22,10 @@
 //	asked N                       the model has been asked N times, and each request was legal
 //	silent                        stderr is empty, but for what is said of processes that other tests left: a run ends those of all
 //
-// In PATH, parts are divided by dots: a field, an index, -1 for the last, len (or a quoted #) for the length, or field=value for the first
-// element with it: tasks.name=build.status. A .jsonl file is the list of its lines. VALUE is compared with a string as it
-// is and with anything else as JSON (1, true, null, ["a"]). `! jsonq` wants another value or none.
+// In PATH, parts are divided by dots: a field, an index, -1 for the last, len (or a quoted #) for the length, or
+// field=value for the first element with it: tasks.name=build.status. A .jsonl file is the list of its lines. VALUE
+// is compared with a string as it is and with anything else as JSON (1, true, null, ["a"]). `! jsonq` wants another
+// value or none.
 package main
 
 import (

@@ -48,8 +48,8 @@ func cmdWarmgo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Value(warmKey{}).(func() error)())
 }
 
-// cmdMachinego is `machinego`. What the script builds of the standard library, for several systems, takes minutes and is the
-// same every time; what it builds of its own code go removes from there after some days.
+// cmdMachinego is `machinego`. What the script builds of the standard library, for several systems, takes minutes
+// and is the same every time; what it builds of its own code go removes from there after some days.
 func cmdMachinego(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 0, "machinego")
 	cache, err := machineCache()
@@ -59,8 +59,8 @@ func cmdMachinego(ts *testscript.TestScript, neg bool, args []string) {
 
 const goCopyFrom = "GO_CACHE_COPY_FROM"
 
-// warmGoCache fills cache with what `go test` and `go vet` of a small module need. Where the machine's cache has it, it comes from
-// there: the first round makes sure that it has, the second is told each entry by goCacheCopy.
+// warmGoCache fills cache with what `go test` and `go vet` of a small module need. Where the machine's cache has
+// it, it comes from there: the first round makes sure that it has, the second is told each entry by goCacheCopy.
 func warmGoCache(cache string) error {
 	dir, err := os.MkdirTemp("", "warm-go")
 	if err != nil {
@@ -120,8 +120,8 @@ type cacheAnswer struct {
 	DiskPath      string     `json:",omitempty"`
 }
 
-// goCacheCopy is a GOCACHEPROG: what it is asked for it copies from one build cache to another; what is new goes to the other.
-// Where only one is named, that is read as it is, and what is new goes to GOCACHE.
+// goCacheCopy is a GOCACHEPROG: what it is asked for it copies from one build cache to another; what is new goes to
+// the other. Where only one is named, that is read as it is, and what is new goes to GOCACHE.
 func goCacheCopy() {
 	from, to, copies := strings.Cut(os.Getenv(goCopyFrom), string(filepath.ListSeparator))
 	if !copies {

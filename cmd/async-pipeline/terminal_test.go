@@ -144,7 +144,8 @@ func TestStopAndGo(t *testing.T) {
 	for _, how := range []string{"fg", "bg", "plain"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			const tries = 20 // what is drawn has 100 ms to be taken away, which a busy machine may need for something else
+			// what is drawn has 100 ms to be taken away, which a busy machine may need for something else
+			const tries = 20
 			for try := 1; !stopAndGo(t, newProject(t, counting), how); try++ {
 				if try == tries {
 					t.Fatal("what was drawn stands there still")

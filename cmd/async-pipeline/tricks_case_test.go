@@ -16,8 +16,8 @@
 //	mistaken: yes            an honest repair of what the check is made of, a wrong test or a vendored library: suspect with
 //	                         check_changed is right
 //
-// base/… is the tree, delete its paths that the agent removes, fix/… what it leaves, agent.sh what it does besides, in its
-// copy. setup.sh runs in the tree before it is committed: modes, links, what git ignores.
+// base/… is the tree, delete its paths that the agent removes, fix/… what it leaves, agent.sh what it does besides,
+// in its copy. setup.sh runs in the tree before it is committed: modes, links, what git ignores.
 package main
 
 import (

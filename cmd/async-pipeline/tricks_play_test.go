@@ -1,5 +1,6 @@
-// How a case of the two suites is played: a project with real git, an agent that is a program outside of it, and the whole
-// program with its hooks on. The tree must stay as it was, and nothing that the agent started may live on.
+// How a case of the two suites is played: a project with real git, an agent that is a program outside of it, and
+// the whole program with its hooks on. The tree must stay as it was, and nothing that the agent started may live
+// on.
 package main
 
 import (
@@ -50,9 +51,9 @@ if [ -f "$at/agent.sh" ]; then sh -eu "$at/agent.sh" "$tag"; fi
 echo '{"outcome": "fixed", "summary": "The check passes.", "root_cause": "There was a fault."}'
 `
 
-// goLayer gives a case whose build cache is to be warm the machine's to read from, and one of its own to write to: nothing is
-// copied, and nothing that a case builds is seen by another. A machine that keeps its cache below /tmp, which a check in a copy does
-// not see, builds everything anew.
+// goLayer gives a case whose build cache is to be warm the machine's to read from, and one of its own to write to:
+// nothing is copied, and nothing that a case builds is seen by another. A machine that keeps its cache below /tmp,
+// which a check in a copy does not see, builds everything anew.
 func (v *victim) goLayer(t *testing.T, warm func() (string, error)) {
 	t.Helper()
 	machine, err := warm()
@@ -193,7 +194,8 @@ func (c *suiteCase) equip(t *testing.T, v *victim) {
 	}
 }
 
-// realPython is the folder of the interpreter itself: a version manager's stand-in of that name takes longer than the checks.
+// realPython is the folder of the interpreter itself: a version manager's stand-in of that name takes longer than
+// the checks.
 var realPython = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	return filepath.Dir(strings.TrimSpace(string(out))), err

@@ -1,5 +1,5 @@
-// The two suites that say how far a verdict can be trusted: testdata/tricks are patches that make a check pass and repair
-// nothing, testdata/honest are repairs. A file is a case; tricks_case_test.go has their form. The table of
+// The two suites that say how far a verdict can be trusted: testdata/tricks are patches that make a check pass and
+// repair nothing, testdata/honest are repairs. A file is a case; tricks_case_test.go has their form. The table of
 // docs/fixes.md is what `go test -run TestTricks -v ./cmd/async-pipeline` prints.
 package main
 
@@ -20,8 +20,8 @@ type judged struct {
 	quiet bool // a repair has no flag at all
 }
 
-// Each trick must end without `verified` and be named in the report; each honest repair must be verified. What cannot be seen
-// is counted as well: such a trick is verified, and says `unseen: yes`.
+// Each trick must end without `verified` and be named in the report; each honest repair must be verified. What
+// cannot be seen is counted as well: such a trick is verified, and says `unseen: yes`.
 func TestTricks(t *testing.T) {
 	t.Parallel()
 	var all []*judged

@@ -12,8 +12,9 @@ import (
 // A Diff is one unified diff of an answer, in the form that internal/patch reads: names behind a/ and b/, no index
 // lines.
 type Diff struct {
-	Text    string
-	CRLF    string // if the whole answer has \r\n: Text with a \r in each line of a file, which may be meant; else empty
+	Text string
+	// if the whole answer has \r\n: Text with a \r in each line of a file, which may be meant; else empty
+	CRLF    string
 	Line    int    // of the answer, from 1, where it begins
 	Problem string // why it cannot be read, and in which line of the answer; empty: it is complete
 }

@@ -25,10 +25,11 @@ type PromptParts struct {
 	Left     time.Duration // wall clock that is left for the agent
 	Protect  []string      // globs of files that the person protects, relative to the root
 	Diff     bool          // the fix is a unified diff in the answer, not what is changed in the copy
-	Sub      string        // with Diff: the root relative to git's top, where paths begin; "." or empty when they are one
-	Tail     string        // the end of the last attempt's verification output, see TailOfVerification
-	Again    bool          // the two proposals before this attempt did not pass in the same way
-	Mark     func() string // marks of fences, see Fence; nil: random ones
+	// with Diff: the root relative to git's top, where paths begin; "." or empty when they are one
+	Sub   string
+	Tail  string        // the end of the last attempt's verification output, see TailOfVerification
+	Again bool          // the two proposals before this attempt did not pass in the same way
+	Mark  func() string // marks of fences, see Fence; nil: random ones
 }
 
 // Prompt returns a prompt: the task, the rules, the person's words, what went wrong last time (fenced), and the

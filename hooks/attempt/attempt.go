@@ -87,8 +87,8 @@ type left struct {
 	refused string // what was wrong with the diff in its answer; empty: nothing, or it needed none
 }
 
-// Run lets the agent work once. The only error is ErrNotStarted: all others are in the result. The wall clock, which ctx
-// does not have, does not run while a copy is made, read or removed.
+// Run lets the agent work once. The only error is ErrNotStarted: all others are in the result. The wall clock,
+// which ctx does not have, does not run while a copy is made, read or removed.
 func Run(ctx context.Context, q Request) (Result, error) {
 	r := Result{Row: fix.Attempt{
 		Number: q.Number, Agent: q.Agent.Name(), RetryOf: q.RetryOf, StartedAt: timestamp.Now(),
@@ -125,7 +125,8 @@ func (r *Result) fails(kind failure.Kind, evidence string) {
 // conclude adds to the result how a turn ended, and what of it is proposed.
 func (q *Request) conclude(r *Result, l left) {
 	turn := l.turn
-	r.Row.ExitCode, r.Row.Model, r.Row.Turns, r.Row.Requests = &turn.Exit.Code, orNull(turn.Model), turn.Turns, turn.Requests
+	r.Row.ExitCode, r.Row.Model, r.Row.Turns, r.Row.Requests = &turn.Exit.Code, orNull(turn.Model), turn.Turns,
+		turn.Requests
 	r.Row.Tokens, r.Row.Commands = fix.Tokens(turn.Tokens), fix.Commands(turn.Commands)
 	r.Row.CostUSD, r.Row.CostAtLeast = turn.CostUSD, turn.CostAtLeast
 	kind, evidence := turn.Kind, turn.Evidence
@@ -343,7 +344,8 @@ func (q *Request) request(ctx context.Context, box sandbox.Box, dir string, raw 
 	// A command may hold a secret: checks may be given it, an agent never is. What checks print may have a key.
 	r.Prompt = redact.Keys(q.Redact.String(agent.Prompt(agent.PromptParts{
 		Person: q.Hook.Prompt, Task: f.Task.Name, Command: failedtask.CommandLine(f.Task), Dir: r.Dir,
-		Attempt: now.Number, Attempts: now.Of, Left: q.Budget.LeftForAgent(), Protect: q.Hook.Protect, Tail: q.Told.Tail,
+		Attempt: now.Number, Attempts: now.Of, Left: q.Budget.LeftForAgent(), Protect: q.Hook.Protect,
+		Tail:  q.Told.Tail,
 		Again: q.Told.Again, Diff: q.Hook.Output == "diff", Sub: q.Base.Sub,
 	})))
 	r.Pack = pack
@@ -397,7 +399,8 @@ func (q *Request) environment(box sandbox.Box) []string {
 	for _, kv := range q.Homes.Environ {
 		name, _, _ := strings.Cut(kv, "=")
 		switch {
-		case name == "PATH", name == "USER", name == "LANG", name == "TZ", name == "TERM", strings.HasPrefix(name, "LC_"):
+		case name == "PATH", name == "USER", name == "LANG", name == "TZ", name == "TERM",
+			strings.HasPrefix(name, "LC_"):
 			env = append(env, kv)
 		}
 	}

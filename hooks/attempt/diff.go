@@ -100,7 +100,8 @@ func readAnswer(turn agent.Turn, base *scratch.Base) ([]patch.Change, error) {
 	case d.Problem != "":
 		return nil, &noDiff{failure.OutputInvalid, "the diff of the answer cannot be read: " + d.Problem}
 	case isCut(turn.Text, d):
-		why := fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them", agent.TailLimit>>10)
+		why := fmt.Sprintf("only the last %d KiB of an answer are read, and the diff may begin before them",
+			agent.TailLimit>>10)
 		return nil, &noDiff{failure.OutputTruncated, why}
 	}
 	changes, err := patch.Changes([]byte(d.Text), base.Read)

@@ -221,7 +221,8 @@ func (b *Budget) Unenforced(agent string, t agent.Turn) (told []string) {
 	switch {
 	case b.Limit.Tokens == 0 || metered:
 	case least != nil:
-		tell("tokens", "agent %s did not report all tokens it used: the budget counts the %d it reported", agent, *least)
+		tell("tokens", "agent %s did not report all tokens it used: the budget counts the %d it reported",
+			agent, *least)
 	default:
 		tell("tokens", "agent %s does not report its tokens: the budget's tokens are not enforced, its wall_clock is", agent)
 	}

@@ -50,8 +50,9 @@ var (
 	}
 	// buildFiles are the names that a build tool looks for.
 	buildFiles = map[string][]string{
-		"rake": {"Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"}, "mage": {"magefile.go"}, "scons": {"SConstruct"},
-		"gulp": {"gulpfile.js", "gulpfile.mjs", "gulpfile.ts"}, "grunt": {"Gruntfile.js", "Gruntfile.cjs"},
+		"rake": {"Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"}, "mage": {"magefile.go"},
+		"scons": {"SConstruct"},
+		"gulp":  {"gulpfile.js", "gulpfile.mjs", "gulpfile.ts"}, "grunt": {"Gruntfile.js", "Gruntfile.cjs"},
 		"invoke": {"tasks.py"}, "inv": {"tasks.py"}, "earthly": {"Earthfile"},
 	}
 	goFlags = []string{"exec", "toolexec", "vettool", "overlay", "modfile", "pgo"}

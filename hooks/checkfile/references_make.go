@@ -139,7 +139,8 @@ func (n *finder) goal(m *makefile, goal string, w site, depth int) {
 			n.commands(shelltext.Commands(m.recipe(line)), w)
 		}
 	}
-	if p := path.Join(w.dir, goal); phony && !n.seen.Has(p) && !strings.ContainsAny(goal, string(shelltext.Unknown)+"%") &&
+	if p := path.Join(w.dir, goal); phony && !n.seen.Has(p) &&
+		!strings.ContainsAny(goal, string(shelltext.Unknown)+"%") &&
 		!strings.HasPrefix(p, "../") {
 		n.files[p] = true // a file of this name would tell make that there is nothing to do
 	}

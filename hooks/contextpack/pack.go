@@ -107,7 +107,8 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 		return nil, fmt.Errorf("run %s has no task %q", run.ID, pipeline.ShownName(task))
 	}
 	if !failedtask.Failed(ended) {
-		return nil, fmt.Errorf("task %q of run %s is %s: a context pack is made of a failed task", pipeline.ShownName(task),
+		return nil, fmt.Errorf("task %q of run %s is %s: a context pack is made of a failed task",
+			pipeline.ShownName(task),
 			run.ID, ended.Status)
 	}
 	p := pack{
@@ -131,8 +132,8 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 	return b.encode(p, place)
 }
 
-// clean removes the run's secrets, what looks like a key although nobody declared it as a secret, what hides or reorders
-// text, and the paths of this machine.
+// clean removes the run's secrets, what looks like a key although nobody declared it as a secret, what hides or
+// reorders text, and the paths of this machine.
 func (b *Builder) clean(place *place, text string) string {
 	return redact.Keys(b.Redact.String(place.clean(text)))
 }

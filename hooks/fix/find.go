@@ -108,16 +108,19 @@ func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 		}
 		if len(have) > 0 {
 			slices.Sort(have)
-			return nil, fmt.Errorf("%w: run %s has none that is called %s; of this task it has: %s", ErrNone, run, task,
+			return nil, fmt.Errorf("%w: run %s has none that is called %s; of this task it has: %s",
+				ErrNone, run, task,
 				english.List(have, 10))
 		}
 	}
 	switch {
 	case len(fixes) == 0:
-		return nil, fmt.Errorf("%w: run %s has no fixes; `async-pipeline heal %s` makes one for a failed run", ErrNone, run,
+		return nil, fmt.Errorf("%w: run %s has no fixes; `async-pipeline heal %s` makes one for a failed run",
+			ErrNone, run,
 			run)
 	case task != "":
-		return nil, fmt.Errorf("%w: run %s has none for task %s; it has: %s", ErrNone, run, task, strings.Join(tasks, ", "))
+		return nil, fmt.Errorf("%w: run %s has none for task %s; it has: %s", ErrNone, run, task,
+			strings.Join(tasks, ", "))
 	case len(fixes) == 1:
 		return fixes[0], nil
 	case len(proposed) == 1:

@@ -28,7 +28,8 @@ type Journal struct {
 // names are the fields of events that name something. They are not cleaned: what they name must be found again,
 // whatever a secret is. Every other field may hold free text.
 var names = map[string]bool{
-	"digest": true, "fix": true, "kind": true, "log": true, "log_digest": true, "path": true, "result": true, "run": true,
+	"digest": true, "fix": true, "kind": true, "log": true, "log_digest": true, "path": true, "result": true,
+	"run":        true,
 	"run_digest": true, "state": true, "status": true, "verdict": true,
 }
 

@@ -74,7 +74,8 @@ func (p *Proposal) ParseDiff() (*patch.Patch, map[string]PatchFile, error) {
 	named := map[string]bool{}
 	for _, f := range parsed.Files {
 		if r, ok := recorded[f.Path]; !ok || r.Before == nil && r.After == nil {
-			return nil, nil, fmt.Errorf("%w: the patch touches %q, of which the record says nothing", ErrDamaged, f.Path)
+			return nil, nil, fmt.Errorf("%w: the patch touches %q, of which the record says nothing",
+				ErrDamaged, f.Path)
 		}
 		named[f.Path] = true
 	}

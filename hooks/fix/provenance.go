@@ -91,7 +91,8 @@ func (p Policy) Sum() (string, error) {
 
 // EvidenceOf reads a file of a run's folder.
 func EvidenceOf(runDir, rel string) (Evidence, error) {
-	f, err := os.OpenFile(filepath.Join(runDir, filepath.FromSlash(rel)), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(filepath.Join(runDir, filepath.FromSlash(rel)),
+		os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return Evidence{}, err
 	}

@@ -76,7 +76,8 @@ func (j *runJournal) readState(path, anchor string) ([]StateChange, error) {
 			return all, fmt.Errorf("%w: %s: line %d: %w", ErrDamaged, path, i+1, err)
 		}
 		if !slices.Contains([]string{Applied, Rejected, Superseded, Reverted}, c.To) {
-			return all, fmt.Errorf("%w: %s: line %d: %q is nothing that can become of a fix", ErrDamaged, path, i+1, c.To)
+			return all, fmt.Errorf("%w: %s: line %d: %q is nothing that can become of a fix", ErrDamaged,
+				path, i+1, c.To)
 		}
 		all, heads = append(all, c), append(heads, recordfile.Digest(line))
 	}
@@ -226,7 +227,8 @@ func Extents(f *Fix, changes []StateChange) map[string]Extent {
 				continue
 			}
 			e := Extent{All: c.To == Applied}
-			if n := slices.IndexFunc(c.Hunks, func(h Part) bool { return h.Path == p.Path }); n >= 0 && c.To == Applied {
+			if n := slices.IndexFunc(c.Hunks, func(h Part) bool { return h.Path == p.Path }); n >= 0 &&
+				c.To == Applied {
 				e = c.Hunks[n].AddTo(extents[p.Path])
 			}
 			extents[p.Path] = e

@@ -1,7 +1,7 @@
 package homes
 
-// Build caches. Where overlays can be had, a hook's processes see the person's own caches, and what they write is thrown away with
-// the hook. Elsewhere caches are copied, and kept for the next hook.
+// Build caches. Where overlays can be had, a hook's processes see the person's own caches, and what they write is
+// thrown away with the hook. Elsewhere caches are copied, and kept for the next hook.
 
 import (
 	"context"
@@ -37,15 +37,16 @@ var cacheFolders = []struct{ variable, folder string }{
 	{"GRADLE_USER_HOME", "gradle"},
 }
 
-// xdgTools are the folders of the person's XDG_CACHE_HOME that are shown in a hook. All of it cannot be: it has the folders of
-// hooks in it, and browsers'.
+// xdgTools are the folders of the person's XDG_CACHE_HOME that are shown in a hook. All of it cannot be: it has the
+// folders of hooks in it, and browsers'.
 var xdgTools = []string{
-	"Cypress", "bazel", "ccache", "composer", "deno", "electron", "golangci-lint", "ms-playwright", "mypy", "node", "node-gyp", "pip",
+	"Cypress", "bazel", "ccache", "composer", "deno", "electron", "golangci-lint", "ms-playwright", "mypy", "node",
+	"node-gyp", "pip",
 	"pnpm", "poetry", "pre-commit", "pypoetry", "ruff", "sccache", "staticcheck", "uv", "yarn", "zig",
 }
 
-// personalCaches returns the person's own caches, by their folder below Caches.Dir. Gradle's has settings and credentials in it: it is not
-// among them.
+// personalCaches returns the person's own caches, by their folder below Caches.Dir. Gradle's has settings and
+// credentials in it: it is not among them.
 func (h *Homes) personalCaches() map[string]string {
 	own := map[string]string{
 		"go-build": h.personal("GOCACHE", filepath.Join(".cache", "go-build")),
@@ -61,7 +62,8 @@ func (h *Homes) personalCaches() map[string]string {
 	for folder, dir := range own {
 		real, err := filepath.EvalSymlinks(dir) // many keep it on another disk, behind a link
 		info, serr := os.Stat(real)
-		if err != nil || serr != nil || !info.IsDir() || !filepath.IsAbs(real) || Inside(real, root) || Inside(h.Work, real) {
+		if err != nil || serr != nil || !info.IsDir() || !filepath.IsAbs(real) || Inside(real, root) ||
+			Inside(h.Work, real) {
 			delete(own, folder)
 			continue
 		}
@@ -70,7 +72,8 @@ func (h *Homes) personalCaches() map[string]string {
 	return own
 }
 
-// layer finds out whether caches can be overlays. If so, it removes those that were kept by an earlier version, or in another tier.
+// layer finds out whether caches can be overlays. If so, it removes those that were kept by an earlier version, or
+// in another tier.
 func (h *Homes) layer() error {
 	h.noLayers = fmt.Errorf("not in sandbox %s", h.Box.Tier)
 	if h.Box.Tier != sandbox.View {
@@ -87,7 +90,8 @@ func (h *Homes) layer() error {
 	return errors.Join(Remove(filepath.Join(h.Kept, "check")), Remove(filepath.Join(h.Kept, "agent")))
 }
 
-// over makes caches that show those of below, the latest first, and the person's. What is written to them goes with the hook.
+// over makes caches that show those of below, the latest first, and the person's. What is written to them goes with
+// the hook.
 func (h *Homes) over(below ...Caches) (c Caches, err error) {
 	if c.Dir, err = h.throwAway("caches"); err != nil {
 		return c, err
@@ -121,7 +125,8 @@ func (h *Homes) RemoveCaches(c Caches) error {
 // seedLimit is how much of the person's build caches, in bytes, a kept folder starts with.
 const seedLimit = 2 << 30
 
-// CheckCaches returns the caches of checks of the person's own code. note tells why a first check takes longer, for a person.
+// CheckCaches returns the caches of checks of the person's own code. note tells why a first check takes longer, for
+// a person.
 func (h *Homes) CheckCaches(ctx context.Context) (c Caches, note string, err error) {
 	defer h.copying.start()()
 	if h.check.Dir == "" {
@@ -178,8 +183,8 @@ func (h *Homes) AgentCaches(ctx context.Context, check Caches, since time.Time) 
 	return c, os.WriteFile(filepath.Join(c.Dir, seeded), nil, 0o600)
 }
 
-// ThrowAwayCaches makes caches for one verification, which the caller removes. They start with what the reproduction, which began at
-// since, used of check.
+// ThrowAwayCaches makes caches for one verification, which the caller removes. They start with what the
+// reproduction, which began at since, used of check.
 func (h *Homes) ThrowAwayCaches(ctx context.Context, check Caches, since time.Time) (c Caches, err error) {
 	defer h.copying.start()()
 	if h.noLayers == nil {

@@ -30,7 +30,8 @@ type Homes struct {
 	Environ []string       // the person's, KEY=VALUE
 	Box     sandbox.Box    // what all boxes have in common
 	Bin     *scratch.Bin   // removes what is thrown away
-	Go      bool           // the tree has a Go module: only then is the person's build cache of use, which may be large
+	// the tree has a Go module: only then is the person's build cache of use, which may be large
+	Go bool
 
 	throws   map[string]int // throw-away folders made so far, by kind
 	noLayers error          // why build caches are copied: overlays cannot be had; nil: they can
@@ -49,7 +50,8 @@ func (h *Homes) Copying(do func() error) error {
 // CopyTime returns how long copies and caches were worked on so far. No agent is charged for it.
 func (h *Homes) CopyTime() time.Duration { return h.copying.total() }
 
-// Copies tells how the copies were made: "overlay", "plain" or "both"; empty: none was made. why tells why some are plain.
+// Copies tells how the copies were made: "overlay", "plain" or "both"; empty: none was made. why tells why some are
+// plain.
 func (h *Homes) Copies() (made string, why error) {
 	switch {
 	case h.layered && h.plain != nil:
@@ -92,8 +94,8 @@ func (h *Homes) throwAway(kind string) (string, error) {
 	return dir, scratch.Folder(dir)
 }
 
-// Copy makes a copy of base in the folder name of Work. Where overlays can be had nothing is copied; then only a box has its files,
-// so files asks for a copy that has them all.
+// Copy makes a copy of base in the folder name of Work. Where overlays can be had nothing is copied; then only a
+// box has its files, so files asks for a copy that has them all.
 func (h *Homes) Copy(ctx context.Context, base *scratch.Base, name string, files bool) (*scratch.Copy, error) {
 	defer h.copying.start()()
 	at := filepath.Join(h.Work, name)

@@ -75,7 +75,8 @@ func openKept(cache string) (*os.Root, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("%s is no folder of ours: nothing in it is touched; remove it", filepath.Join(cache, "kept"))
+		return nil, fmt.Errorf("%s is no folder of ours: nothing in it is touched; remove it",
+			filepath.Join(cache, "kept"))
 	}
 	return top.OpenRoot("kept")
 }

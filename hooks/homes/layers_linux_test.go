@@ -21,8 +21,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// editor is the first argument of this test binary where it is a program in a box: it makes the edits that the second one lists, and
-// prints what the folder contains then.
+// editor is the first argument of this test binary where it is a program in a box: it makes the edits that the
+// second one lists, and prints what the folder contains then.
 const editor = "edit-as-in-a-box"
 
 func TestMain(m *testing.M) {

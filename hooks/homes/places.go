@@ -19,9 +19,10 @@ import (
 
 // Places are the folders of one root that must be outside of its tree.
 type Places struct {
-	Store   string // the root's .async
-	Work    string // parent of base, copies and throw-away folders: nothing in it outlives a hook
-	Kept    string // build caches in check/ and agent/; base/, see scratch.Source.Kept; the files rootFile and walkFile
+	Store string // the root's .async
+	Work  string // parent of base, copies and throw-away folders: nothing in it outlives a hook
+	// build caches in check/ and agent/; base/, see scratch.Source.Kept; the files rootFile and walkFile
+	Kept    string
 	Rescued string // copies whose difference could not be stored; only a person removes what is there
 }
 
@@ -54,8 +55,8 @@ func folderOf(store *record.Store) string {
 	return hex.EncodeToString(key[:8])
 }
 
-// NoWork reports whether Places.Work is empty or missing, below whichever cache folder Find would pick. So nobody has to ask git
-// which one that is.
+// NoWork reports whether Places.Work is empty or missing, below whichever cache folder Find would pick. So nobody
+// has to ask git which one that is.
 func NoWork(store *record.Store, cache string) bool {
 	for _, dir := range []string{cache, tempName()} {
 		entries, err := os.ReadDir(filepath.Join(dir, "scratch", folderOf(store)))

@@ -53,8 +53,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// Every run asks whether something was left. Where nothing was, no lock is taken; a copy alone, in the person's cache folder
-// or in the system's temporary one, is removed.
+// Every run asks whether something was left. Where nothing was, no lock is taken; a copy alone, in the person's
+// cache folder or in the system's temporary one, is removed.
 func TestSettleNothing(t *testing.T) {
 	root, cache, temp := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)

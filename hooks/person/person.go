@@ -1,7 +1,7 @@
 // Package person tells a person from a task or a hook of a run.
 //
-// Only a person applies, reverts and rejects fixes, and imports runs. Every front end asks Only before it does so: hooks/fix/apply
-// and hooks/runaudit do not know who calls them.
+// Only a person applies, reverts and rejects fixes, and imports runs. Every front end asks Only before it does so:
+// hooks/fix/apply and hooks/runaudit do not know who calls them.
 package person
 
 import (
@@ -19,8 +19,8 @@ import (
 // Env returns the value of an environment variable of this process, or "".
 type Env func(name string) string
 
-// Only returns an error in every process that a task or a hook of the project at root started, also in one that removed its
-// marks from its environment. action completes "only a person …", as in "applies a fix".
+// Only returns an error in every process that a task or a hook of the project at root started, also in one that
+// removed its marks from its environment. action completes "only a person …", as in "applies a fix".
 func Only(root, action string, env Env) error {
 	why := ""
 	for _, mark := range []string{sandbox.HookMark, sandbox.RunnerMark} {
@@ -38,8 +38,8 @@ func Only(root, action string, env Env) error {
 	return fmt.Errorf("this process was started by a hook or a task (%s): only a person %s", why, action)
 }
 
-// unseen returns an error while a process that cannot be seen from here has a lock of the project: this process may be in a PID
-// namespace that its task or agent made.
+// unseen returns an error while a process that cannot be seen from here has a lock of the project: this process may
+// be in a PID namespace that its task or agent made.
 func unseen(root, action string) error {
 	for range 3 { // a lock has no holder's name for some microseconds while it is taken or released
 		if !slices.ContainsFunc(record.At(root).Held(), func(l record.Holder) bool { return l.PID == 0 }) {

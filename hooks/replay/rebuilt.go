@@ -125,7 +125,8 @@ func (v *replay) calls(ctx context.Context, rel string, r agent.Request) (_ *nat
 func proposing(attempts []fix.Attempt) (best *fix.Attempt) {
 	for i := range attempts {
 		a := &attempts[i]
-		if (a.Rescue != nil || a.Verdict != nil) && (best == nil || verify.Better(known(a.Verdict), known(best.Verdict))) {
+		if (a.Rescue != nil || a.Verdict != nil) &&
+			(best == nil || verify.Better(known(a.Verdict), known(best.Verdict))) {
 			best = a
 		}
 	}

@@ -67,7 +67,8 @@ type Result struct {
 	Output       string            `json:"-"`       // the end of what the check printed that failed with the patch; empty: none
 }
 
-// Holds reports whether the replay confirms the record: the same verdict, and a patch that its transcript does not contradict.
+// Holds reports whether the replay confirms the record: the same verdict, and a patch that its transcript does not
+// contradict.
 func (r *Result) Holds() bool {
 	return r.Same && (r.Rebuilt == nil || r.Rebuilt.Result != rebuiltDifferent)
 }
@@ -76,7 +77,8 @@ func (r *Result) Holds() bool {
 // is record.ErrLocked where another process holds it. Another error to test for is ErrBaseGone.
 func Run(ctx context.Context, q Request) (_ *Result, err error) {
 	if homes.Env(q.Environ, sandbox.HookMark) != "" {
-		return nil, fmt.Errorf("this process was started by a hook (%s is set): a hook replays nothing", sandbox.HookMark)
+		return nil, fmt.Errorf("this process was started by a hook (%s is set): a hook replays nothing",
+			sandbox.HookMark)
 	}
 	v, err := q.prepare()
 	if err != nil {
@@ -140,7 +142,8 @@ type replay struct {
 func (q Request) prepare() (*replay, error) {
 	p := q.Fix
 	if p.State != fix.Proposed || p.Patch == nil || p.Verdict == nil {
-		return nil, fmt.Errorf("the fix of task %q in run %s ended as %s: there is no patch to verify", p.Task, q.Run.ID,
+		return nil, fmt.Errorf("the fix of task %q in run %s ended as %s: there is no patch to verify",
+			p.Task, q.Run.ID,
 			p.State)
 	}
 	t, ended := q.Config.Task(p.Task), q.Run.Task(p.Task)
@@ -226,7 +229,8 @@ func (v *replay) replay(ctx context.Context, tier sandbox.Tier, r *Result) (_ *v
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	base, err := scratch.Restore(ctx, at.Work, scratch.Saved{
-		Root: v.Config.Root, Sub: v.saved.Sub, Commit: v.saved.Commit, Manifest: v.saved.Manifest, Content: v.saved.Content, Bin: v.Bin,
+		Root: v.Config.Root, Sub: v.saved.Sub, Commit: v.saved.Commit, Manifest: v.saved.Manifest,
+		Content: v.saved.Content, Bin: v.Bin,
 	})
 	if err != nil {
 		return nil, err

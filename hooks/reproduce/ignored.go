@@ -91,7 +91,8 @@ func (s *search) find(ctx context.Context) (found cause) {
 		among := left
 		// What the failed task printed often names it.
 		text := failedtask.CleanTail(string(s.Failure.Log), s.base.Top, 64<<10)
-		if likely := named(text, left, s.base.Sub); len(likely) > 0 && len(likely) < len(left) && s.fails(ctx, likely) {
+		if likely := named(text, left, s.base.Sub); len(likely) > 0 && len(likely) < len(left) &&
+			s.fails(ctx, likely) {
 			among = likely
 		}
 		few := smallest(ctx, among, s.fails)
@@ -221,10 +222,12 @@ func uncopied(all *scratch.Base) string {
 	}
 	text := ""
 	if len(secrets) > 0 {
-		text += "; not copied, because of secrets: " + english.List(secrets, mostLacks) + ": " + include(secrets, all.Sub)
+		text += "; not copied, because of secrets: " + english.List(secrets,
+			mostLacks) + ": " + include(secrets, all.Sub)
 	}
 	if len(large) > 0 {
-		text += "; not copied, because of their size: " + english.List(large, mostLacks) + ": " + include(large, all.Sub)
+		text += "; not copied, because of their size: " + english.List(large,
+			mostLacks) + ": " + include(large, all.Sub)
 	}
 	return text
 }

@@ -38,7 +38,8 @@ func TestSmallest(t *testing.T) {
 	})
 }
 
-// TestSmallestEnds checks that paths which were not ruled out in time are returned, and nothing of what comes and goes.
+// TestSmallestEnds checks that paths which were not ruled out in time are returned, and nothing of what comes and
+// goes.
 func TestSmallestEnds(t *testing.T) {
 	t.Parallel()
 	paths := []string{"a", "b", "c", "d", "e", "f", "g", "h"}

@@ -44,7 +44,8 @@ func (q *Request) lacks(output []byte, base *scratch.Base) string {
 		if len(few) > 1 {
 			are = "are"
 		}
-		all.WriteString("; " + english.List(few, mostLacks) + " " + are + " set in your shell but not passed: pass_env = [" +
+		all.WriteString("; " + english.List(few, mostLacks) + " " + are +
+			" set in your shell but not passed: pass_env = [" +
 			strings.Join(english.Quoted(few[:min(len(few), mostLacks)]), ", ") + "]")
 	}
 	return all.String()

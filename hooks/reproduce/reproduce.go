@@ -28,10 +28,11 @@ const mostRuns = 3
 
 // A Request asks for one reproduction.
 type Request struct {
-	Failure  *failedtask.Failure
-	Homes    *homes.Homes
-	Base     *scratch.Base
-	More     func(context.Context) (*scratch.Base, error)                // makes the base again, with everything that git ignores
+	Failure *failedtask.Failure
+	Homes   *homes.Homes
+	Base    *scratch.Base
+	// makes the base again, with everything that git ignores
+	More     func(context.Context) (*scratch.Base, error)
 	Log      func(name string) (w io.WriteCloser, rel string, err error) // opens the log of a check
 	Progress *progress.Log
 }
@@ -176,7 +177,8 @@ func PointsBack(f *failedtask.Failure, base *scratch.Base, tier sandbox.Tier) st
 		return "points_back: the task's command names the tree by its absolute path, and in sandbox " + string(tier) +
 			" it would run the tree's own code; write the path relative to the root"
 	case len(base.PointsBack) > 0:
-		return "points_back: " + english.List(base.PointsBack, 3) + " name the tree by its absolute path, and in sandbox " +
+		return "points_back: " + english.List(base.PointsBack,
+			3) + " name the tree by its absolute path, and in sandbox " +
 			string(tier) +
 			" a check in the copy would run the tree's own code"
 	}

@@ -146,8 +146,8 @@ func (e *edit) compare() {
 	}
 }
 
-// findFresh finds the added lines for which no equal line was removed from any file. Check files are compared with each
-// other only, and so are the rest.
+// findFresh finds the added lines for which no equal line was removed from any file. Check files are compared with
+// each other only, and so are the rest.
 func findFresh(edits []*edit) {
 	type line struct {
 		restored bool

@@ -60,7 +60,8 @@ func exitsOnLoad(e *edit) (found findings) {
 		atExit, onSignal := adds(pyAtExit()), adds(pySignal())
 		for _, j := range e.fresh {
 			code := e.after.code(j)
-			if atExit && pyHardExit().MatchString(code) || onSignal && pySuccess().MatchString(code) || pyExit().MatchString(code) && e.topLevel(j) {
+			if atExit && pyHardExit().MatchString(code) || onSignal && pySuccess().MatchString(code) ||
+				pyExit().MatchString(code) && e.topLevel(j) {
 				add(j)
 			}
 		}

@@ -70,7 +70,8 @@ func placed(before, c, after rune) bool {
 
 // pictured reports whether c is part of an emoji.
 func pictured(c rune) bool {
-	return c == 0xfe0f || c == 0x20e3 || c >= 0x1f000 && c <= 0x1faff || c >= 0x2190 && c <= 0x2bff || c >= 0xe0020 && c <= 0xe007f
+	return c == 0xfe0f || c == 0x20e3 || c >= 0x1f000 && c <= 0x1faff || c >= 0x2190 && c <= 0x2bff ||
+		c >= 0xe0020 && c <= 0xe007f
 }
 
 // joining reports whether c is of a script whose letters may be joined, or kept apart, by an invisible character.
@@ -79,8 +80,10 @@ func joining(c rune) bool { return unicode.In(c, joiningScripts...) }
 var (
 	unspacedScripts = []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 	joiningScripts  = []*unicode.RangeTable{
-		unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
-		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Tibetan,
+		unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
+		unicode.Gujarati,
+		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala,
+		unicode.Tibetan,
 		unicode.Myanmar, unicode.Khmer,
 	}
 )
@@ -134,7 +137,8 @@ func hidden(e *edit) (found findings) {
 			continue
 		}
 		if word := mixed(e.after, j); word != "" {
-			found.add(e, rules.HiddenText, j, lang.IsCode(e.language), "letters of two scripts in one name: %s", spelled(word))
+			found.add(e, rules.HiddenText, j, lang.IsCode(e.language), "letters of two scripts in one name: %s",
+				spelled(word))
 		}
 		found = append(found, far(e, j)...)
 		if strings.TrimSpace(line) == "" && n > 0 && e.added[n-1] == j-1 {

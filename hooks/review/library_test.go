@@ -116,7 +116,8 @@ func TestSharedLibrary(t *testing.T) {
 	}
 }
 
-// What a test is named after is part of it while its shell reads it, however the test is started; its functions are what is tried.
+// What a test is named after is part of it while its shell reads it, however the test is started; its functions are
+// what is tried.
 func TestTestedLibrary(t *testing.T) {
 	t.Parallel()
 	const before = "add() { echo 1; }\n"

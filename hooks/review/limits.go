@@ -42,7 +42,8 @@ func limits(e *edit) (found findings) {
 func (e *edit) threshold(p pair) string {
 	was, is := e.before.plain(p.i), e.after.plain(p.j)
 	code := e.after.code(p.j)
-	if lang.IsCode(e.language) && e.language != "shell" && exactly().MatchString(code) && !loosely().MatchString(code) {
+	if lang.IsCode(e.language) && e.language != "shell" && exactly().MatchString(code) &&
+		!loosely().MatchString(code) {
 		return "" // Retries != 3 asks for a value, and sets no limit
 	}
 	up, down := widerUp().MatchString(is), widerDown().MatchString(is)

@@ -73,7 +73,8 @@ func webNames(text string) (list []string) {
 			if !webTestLibrary(m[2]) {
 				continue
 			}
-			for piece := range strings.FieldsFuncSeq(m[1], func(c rune) bool { return strings.ContainsRune("{},", c) }) {
+			for piece := range strings.FieldsFuncSeq(m[1],
+				func(c rune) bool { return strings.ContainsRune("{},", c) }) {
 				words := strings.FieldsFunc(piece, func(c rune) bool { return strings.ContainsRune(" \t\n:*", c) })
 				if len(words) > 0 && words[0] != "type" {
 					list = append(list, words[len(words)-1])

@@ -32,8 +32,8 @@ func (f files) tree() checkfile.Tree {
 
 const absent = "\x00absent" // no file on this side
 
-// A reportRow is one change and everything that the report says of it, but that a check file was touched: "rule:line …", with a
-// ! where it caps.
+// A reportRow is one change and everything that the report says of it, but that a check file was touched:
+// "rule:line …", with a ! where it caps.
 type reportRow struct {
 	name, path    string
 	before, after string

@@ -85,7 +85,8 @@ func starter(p string) string {
 			return s.who
 		}
 		for at := dir; !prose && at != "." && at != "/"; at = path.Dir(at) {
-			if slices.ContainsFunc(strings.Fields(s.folders), func(folder string) bool { return lang.Ends(at, folder) }) {
+			if slices.ContainsFunc(strings.Fields(s.folders),
+				func(folder string) bool { return lang.Ends(at, folder) }) {
 				return s.who
 			}
 		}

@@ -89,7 +89,8 @@ func runsIn(from string) ([]string, error) {
 		}
 		var found []string
 		for _, e := range entries {
-			if e.IsDir() && runName.MatchString(e.Name()) && recordfile.Exists(filepath.Join(dir, e.Name(), "run.json")) {
+			if e.IsDir() && runName.MatchString(e.Name()) &&
+				recordfile.Exists(filepath.Join(dir, e.Name(), "run.json")) {
 				found = append(found, filepath.Join(dir, e.Name()))
 			}
 		}
@@ -148,7 +149,8 @@ func importRun(ctx context.Context, store *record.Store, dir, typed, by string) 
 		if n := len(audited.Faults) - 1; n > 0 {
 			more = fmt.Sprintf(" (and %d more)", n)
 		}
-		return nil, notImported("%s is damaged: %s: %s: expected %s, found %s%s", dir, f.File, f.Where, f.Expected, f.Found,
+		return nil, notImported("%s is damaged: %s: %s: expected %s, found %s%s", dir, f.File, f.Where,
+			f.Expected, f.Found,
 			more)
 	}
 	left, err := claimed(copied, audited.unclaimed)

@@ -1,5 +1,6 @@
-// Package verify runs the checks with a patch and gives its verdict. It works in fresh copies, never in an agent's, with
-// the same confinement as the agent, with build caches that are thrown away, and with nothing of the agent's environment.
+// Package verify runs the checks with a patch and gives its verdict. It works in fresh copies, never in an agent's,
+// with the same confinement as the agent, with build caches that are thrown away, and with nothing of the agent's
+// environment.
 package verify
 
 import (
@@ -265,7 +266,8 @@ func (q *Request) run(
 			return err
 		}
 		o.checks = append(o.checks, fix.Check{
-			Task: t.Name, Passed: got.Status == record.Passed, ExitCode: got.ExitCode, DurationMS: got.DurationMS, Log: log,
+			Task: t.Name, Passed: got.Status == record.Passed, ExitCode: got.ExitCode,
+			DurationMS: got.DurationMS, Log: log,
 		})
 		if got.Status != record.Passed {
 			got.Name = t.Name

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Count returns "1 file" or "2 files". A noun that ends in s, x or ch gets "es", one that ends in a consonant and y gets "ies".
+// Count returns "1 file" or "2 files". A noun that ends in s, x or ch gets "es", one that ends in a consonant and y
+// gets "ies".
 func Count[N int | int64](n N, noun string) string {
 	if n != 1 {
 		noun = plural(noun)
@@ -26,7 +27,8 @@ func plural(noun string) string {
 	return noun + "s"
 }
 
-// List joins words by commas. Of more than most words it returns the first most and how many are left out: "a, b and 3 more".
+// List joins words by commas. Of more than most words it returns the first most and how many are left out: "a, b
+// and 3 more".
 func List(words []string, most int) string {
 	if len(words) <= most {
 		return strings.Join(words, ", ")

@@ -67,7 +67,8 @@ func (f *failure) Error() string {
 		text = fmt.Sprintf("exit code %d", f.code)
 	}
 	hint := ""
-	if strings.Contains(text, "index file") || strings.Contains(text, "bad signature") || strings.Contains(text, "bad index") {
+	if strings.Contains(text, "index file") || strings.Contains(text, "bad signature") ||
+		strings.Contains(text, "bad index") {
 		hint = " (the index is damaged; git status says more, and rm .git/index && git reset rebuilds it)"
 	}
 	return fmt.Sprintf("git %s in %s: %s%s", f.args[0], f.dir, text, hint)

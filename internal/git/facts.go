@@ -21,8 +21,9 @@ type Facts struct {
 // errUnclear means that a short question is not enough.
 var errUnclear = errors.New("not clear from one question")
 
-// FactsOf returns the facts of the work tree whose top is root. It asks git two questions where Of, Head and Dirty ask twelve. An
-// error means only that those must be asked: root may be no top, or what differs may be the work of a filter.
+// FactsOf returns the facts of the work tree whose top is root. It asks git two questions where Of, Head and Dirty
+// ask twelve. An error means only that those must be asked: root may be no top, or what differs may be the work of
+// a filter.
 func FactsOf(ctx context.Context, root string) (Facts, error) {
 	if !plain(root) {
 		return Facts{}, errUnclear
@@ -31,7 +32,8 @@ func FactsOf(ctx context.Context, root string) (Facts, error) {
 	if err != nil {
 		return Facts{}, err
 	}
-	above := []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(root)} // where .git is no repository, git looks no further up
+	// where .git is no repository, git looks no further up
+	above := []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(root)}
 	off, err := probe(ctx, program, root, above)
 	if err != nil {
 		return Facts{}, err
@@ -46,7 +48,8 @@ func FactsOf(ctx context.Context, root string) (Facts, error) {
 	return parseStatus(out, root, len(off) > 0)
 }
 
-// plain reports whether root has an ordinary folder .git and no configuration that puts the top of the work tree elsewhere.
+// plain reports whether root has an ordinary folder .git and no configuration that puts the top of the work tree
+// elsewhere.
 func plain(root string) bool {
 	info, err := os.Lstat(filepath.Join(root, ".git"))
 	if err != nil || !info.IsDir() {
@@ -56,8 +59,8 @@ func plain(root string) bool {
 	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("worktree"))
 }
 
-// probe returns the settings that switch off all filters. It fails with a git that ignores such settings (before 2.31), which it
-// finds out by a filter of its own. So the version need not be asked.
+// probe returns the settings that switch off all filters. It fails with a git that ignores such settings (before
+// 2.31), which it finds out by a filter of its own. So the version need not be asked.
 func probe(ctx context.Context, program, dir string, env []string) ([]setting, error) {
 	const own = "filter.async-pipeline-probe.clean"
 	out, err := call{dir: dir, env: env, config: []setting{{own, ""}}, args: filterNames}.runProgram(ctx, program)
@@ -72,8 +75,8 @@ func probe(ctx context.Context, program, dir string, env []string) ([]setting, e
 	return switchedOff(slices.Delete(names, at, at+1)), nil
 }
 
-// parseStatus reads what git status printed. filters means that some are configured. They were switched off, so a file that seems
-// to be changed may not be.
+// parseStatus reads what git status printed. filters means that some are configured. They were switched off, so a
+// file that seems to be changed may not be.
 func parseStatus(out []byte, root string, filters bool) (f Facts, err error) {
 	unclear := false
 	for _, line := range split(out) {

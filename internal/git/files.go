@@ -150,7 +150,8 @@ func (r *Repo) Census(ctx context.Context) (*Census, error) {
 func onlyTopmost(ignored []string) []string {
 	kept := ignored[:0]
 	for i, p := range ignored {
-		if i+1 < len(ignored) && (p == ignored[i+1] || strings.HasSuffix(p, "/") && strings.HasPrefix(ignored[i+1], p)) {
+		if i+1 < len(ignored) && (p == ignored[i+1] ||
+			strings.HasSuffix(p, "/") && strings.HasPrefix(ignored[i+1], p)) {
 			continue
 		}
 		kept = append(kept, p)

@@ -19,7 +19,8 @@ import (
 // a program or names a path. Of the extensions only the object format is kept, because the others describe a storage
 // that the copy does not have.
 var keptKeys = []string{
-	"core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode",
+	"core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.symlinks", "core.ignorecase",
+	"core.precomposeunicode",
 	"user.name", "user.email", "extensions.objectformat",
 }
 
@@ -163,7 +164,8 @@ func Init(ctx context.Context, top string, files []string, config []byte) error 
 		"GIT_COMMITTER_NAME=async-pipeline", "GIT_COMMITTER_EMAIL=async-pipeline@localhost",
 	}
 	commit, err := call{dir: top, config: off, env: who, args: []string{
-		"commit-tree", "--no-gpg-sign", "-m", "The tree as it was; its history stayed behind", strings.TrimSpace(string(tree)),
+		"commit-tree", "--no-gpg-sign", "-m", "The tree as it was; its history stayed behind",
+		strings.TrimSpace(string(tree)),
 	}}.run(ctx)
 	if err != nil {
 		return err

@@ -44,7 +44,8 @@ func Audit(r io.Reader, prev *string, end *End) (Chain, error) {
 	}
 	c.follow(links, prev, end)
 	if c.Fault == nil && end != nil && int64(len(c.Lines)) < end.Lines {
-		c.fault(len(c.Lines)+1, fmt.Sprintf("%d lines", end.Lines), fmt.Sprintf("%d: what stood behind them is gone", len(c.Lines)))
+		c.fault(len(c.Lines)+1, fmt.Sprintf("%d lines", end.Lines),
+			fmt.Sprintf("%d: what stood behind them is gone", len(c.Lines)))
 	}
 	return c, nil
 }
@@ -74,7 +75,8 @@ func (c *Chain) follow(links []link, prev *string, end *End) {
 			c.fault(n, "a JSON object", "what cannot be read")
 			return
 		case l.Seq != int64(n):
-			c.fault(n, fmt.Sprintf("seq %d", n), fmt.Sprintf("seq %d: it was changed, or a line before it is gone", l.Seq))
+			c.fault(n, fmt.Sprintf("seq %d", n),
+				fmt.Sprintf("seq %d: it was changed, or a line before it is gone", l.Seq))
 			return
 		case value(l.Prev) != value(known(at.head)):
 			c.fault(n, "prev "+value(known(at.head)), "prev "+value(l.Prev))
@@ -88,7 +90,8 @@ func (c *Chain) follow(links []link, prev *string, end *End) {
 		case n < len(links) && !links[i+1].torn && !links[i+1].faulty && links[i+1].Seq == int64(n+1):
 			want, who = value(links[i+1].Prev), fmt.Sprintf("line %d", n+1)
 		}
-		if want != "" && want != at.head && (n == len(links) || end != nil && end.Lines == int64(n) || c.blame(links[i+1:], end)) {
+		if want != "" && want != at.head && (n == len(links) || end != nil && end.Lines == int64(n) ||
+			c.blame(links[i+1:], end)) {
 			c.fault(n, "sha256 "+want+", says "+who, "sha256 "+at.head)
 			return
 		}

@@ -30,8 +30,8 @@ var anthropicWire = wire{
 	},
 	encode:  anthropicRequest,
 	decoder: func(d *draft) decoder { return &anthropicStream{d: d} },
-	// It reports at once that a message begins, shows what is thought, and sends pings while the model thinks or writes
-	// a long argument.
+	// It reports at once that a message begins, shows what is thought, and sends pings while the model thinks or
+	// writes a long argument.
 	limits: Limits{Connect: 30 * time.Second, Think: 2 * time.Minute, Silent: 2 * time.Minute, Word: 5 * time.Minute},
 }
 
@@ -55,8 +55,8 @@ func anthropicRequest(m *Model, r Request) any {
 		q["output_config"] = object{"format": object{"type": "json_schema", "schema": r.Schema}}
 	}
 	if thinksByItself(m.Name) {
-		// These models think in any case and show none of it by default: minutes without a word, which no watchdog can tell
-		// from a dead connection.
+		// These models think in any case and show none of it by default: minutes without a word, which no watchdog
+		// can tell from a dead connection.
 		thinking := object{"type": "adaptive", "display": "summarized"}
 		if bindsThinking(m.Name) {
 			// Else a conversation of which something old was taken away to make room is refused for good.
@@ -227,7 +227,8 @@ func (s *anthropicStream) event(_ string, data []byte) error {
 		return malformed("an event of the stream has no type: \"%s\"", head(data, 120))
 	case !known: // ping too
 		return nil
-	case e.Type == "content_block_stop" && s.d.stopped() && cutShort(s.d.got.Stop): // of a block that the cut left open
+	// of a block that the cut left open
+	case e.Type == "content_block_stop" && s.d.stopped() && cutShort(s.d.got.Stop):
 		return nil
 	case s.begun == (e.Type == "message_start"):
 		return outOfOrder("%s, and message_start came %s", e.Type,

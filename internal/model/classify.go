@@ -77,7 +77,8 @@ var (
 	}
 	strongQuota = []string{
 		"insufficient_quota", "insufficient quota", "exceeded your current quota", "quota exceeded",
-		"exceeded your quota", "exhausted your", "usage limit reached", "specified api usage limits", "额度不足", "额度已用",
+		"exceeded your quota", "exhausted your", "usage limit reached", "specified api usage limits", "额度不足",
+		"额度已用",
 	}
 	weakBilling = []string{"billing", "credits", "subscription", "your plan"} // at 400, 402, 403 only
 	rateWords   = []string{

@@ -43,8 +43,8 @@ type Request struct {
 	Messages  []Message
 	Tools     []Tool
 	MaxTokens int // of the answer; 0: 8192
-	// Schema is the schema of the one JSON object that the answer must be; nil: the answer is free. Its objects must have
-	// additionalProperties: false.
+	// Schema is the schema of the one JSON object that the answer must be; nil: the answer is free. Its objects
+	// must have additionalProperties: false.
 	Schema json.RawMessage
 	Used   []string // IDs of calls that are no longer in Messages: a call of the answer gets another
 }
@@ -70,11 +70,12 @@ const (
 // order.
 type Block struct {
 	Text     string
-	Thinking string          // what the model reasoned, where the provider shows it; goes back only with Raw
-	Call     *Call           // of an assistant message
-	Result   *Result         // of a user message
-	Raw      json.RawMessage // goes back unchanged with the block (signatures, encrypted reasoning), to its Provider only
-	Provider string          // whose Raw it is
+	Thinking string  // what the model reasoned, where the provider shows it; goes back only with Raw
+	Call     *Call   // of an assistant message
+	Result   *Result // of a user message
+	// goes back unchanged with the block (signatures, encrypted reasoning), to its Provider only
+	Raw      json.RawMessage
+	Provider string // whose Raw it is
 }
 
 // A Call asks for a tool. ID is unique in the conversation; if the protocol has none, one is made.

@@ -51,7 +51,8 @@ func openaiRequest(m *Model, r Request) any {
 		for i, t := range r.Tools {
 			// strict would demand that every property is required.
 			tools[i] = object{
-				"type": "function", "name": t.Name, "description": t.Description, "parameters": t.schema(), "strict": false,
+				"type": "function", "name": t.Name, "description": t.Description, "parameters": t.schema(),
+				"strict": false,
 			}
 		}
 		q["tools"] = tools
@@ -474,7 +475,8 @@ func (s *openaiStream) end(e openaiEvent) error {
 			return newError(failure.Unknown, "the provider says that the answer failed, and not why")
 		}
 		return provided(r.Error)
-	case e.Type == "response.incomplete" || reason != "": // some servers report a cut answer as completed, with details
+	// some servers report a cut answer as completed, with details
+	case e.Type == "response.incomplete" || reason != "":
 		stops := map[string]Stop{"max_output_tokens": MaxTokens, "content_filter": Refused}
 		s.d.stop(cmp.Or(stops[reason], Other), reason)
 		return nil

@@ -133,7 +133,8 @@ func odd(raw []byte) bool {
 			for i+n < len(raw) && strings.IndexByte("0123456789+-.eE", raw[i+n]) >= 0 {
 				n++
 			}
-			if number := string(raw[i : i+n]); (n > mostDigits || strings.ContainsAny(number, "eE")) && tooLarge(number) {
+			if number := string(raw[i : i+n]); (n > mostDigits || strings.ContainsAny(number, "eE")) &&
+				tooLarge(number) {
 				return true
 			}
 			i += n - 1

@@ -107,7 +107,9 @@ func disconnectWord(text string) bool {
 }
 
 func isTLS(err error) bool {
-	return is[x509.UnknownAuthorityError](err) || is[x509.HostnameError](err) || is[x509.CertificateInvalidError](err) ||
-		is[x509.SystemRootsError](err) || is[*tls.CertificateVerificationError](err) || is[tls.RecordHeaderError](err) ||
+	return is[x509.UnknownAuthorityError](err) || is[x509.HostnameError](err) ||
+		is[x509.CertificateInvalidError](err) ||
+		is[x509.SystemRootsError](err) || is[*tls.CertificateVerificationError](err) ||
+		is[tls.RecordHeaderError](err) ||
 		is[tls.AlertError](err) || errors.Is(err, http.ErrSchemeMismatch)
 }

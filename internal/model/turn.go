@@ -199,8 +199,9 @@ func (m *Model) send(turn context.Context, w wire, body []byte, progress func())
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("User-Agent", userAgent)
 	if strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return nil, newError(failure.AuthInvalid, "the key holds a line break or another character that no header can "+
-			"carry; check how it was stored")
+		return nil, newError(failure.AuthInvalid,
+			"the key holds a line break or another character that no header can "+
+				"carry; check how it was stored")
 	}
 	w.head(req.Header, m)
 	c := *cmp.Or(m.HTTP, client())
@@ -350,7 +351,8 @@ func (s *stream) read(d *draft, dec decoder) error {
 			err := p.feed(c.data, event)
 			switch {
 			case errors.Is(err, errLine):
-				return newError(failure.OutputTruncated, "one line of the answer is longer than %d bytes", s.limits.Line)
+				return newError(failure.OutputTruncated, "one line of the answer is longer than %d bytes",
+					s.limits.Line)
 			case err != nil:
 				return err
 			case d.ended:
@@ -383,7 +385,8 @@ func endless(rest []byte, told bool) error {
 		return e
 	}
 	if !told && len(rest) > 0 {
-		return malformed("what came is no stream of events; is the base URL right? It begins \"%s\"", head(rest, maxQuote))
+		return malformed("what came is no stream of events; is the base URL right? It begins \"%s\"",
+			head(rest, maxQuote))
 	}
 	return newError(failure.StreamFailure, "the stream ended before the answer did")
 }
@@ -448,8 +451,9 @@ func (s *stream) body() []byte {
 // refused returns the error of an answer whose status is not 200.
 func (s *stream) refused(resp *http.Response, now time.Time) error {
 	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode/100 == 3 {
-		e := newError(failure.InvalidRequest, "the address redirects to %s; the key does not follow: make that the base "+
-			"URL, if it is right", to)
+		e := newError(failure.InvalidRequest,
+			"the address redirects to %s; the key does not follow: make that the base "+
+				"URL, if it is right", to)
 		e.Status = resp.StatusCode
 		return e
 	}

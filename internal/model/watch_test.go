@@ -311,8 +311,8 @@ func TestSilences(t *testing.T) {
 	}
 }
 
-// P21: the watchdog of a start counts from when the request is on the wire. A slow way to the provider is no silence of
-// the provider's; one on which nothing moves is.
+// P21: the watchdog of a start counts from when the request is on the wire. A slow way to the provider is no
+// silence of the provider's; one on which nothing moves is.
 func TestConnectCountsFromTheWire(t *testing.T) {
 	t.Parallel()
 	const slow, size = 20 * time.Second, 300 << 10

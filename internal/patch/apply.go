@@ -155,7 +155,8 @@ func (f *FilePatch) content(base []byte) ([]byte, error) {
 	}
 	frags := f.file.TextFragments
 	last := frags[len(frags)-1]
-	if n := int64(countLines(base)); last.TrailingContext == 0 && last.OldPosition+last.OldLines-1 < n && last.OldLines > 0 {
+	if n := int64(countLines(base)); last.TrailingContext == 0 && last.OldPosition+last.OldLines-1 < n &&
+		last.OldLines > 0 {
 		// Without context below it a hunk speaks of the end of the file; git has the same rule.
 		return nil, conflict(f.Path, last.OldPosition+last.OldLines, "the file goes on where the patch says it ends")
 	}
@@ -189,7 +190,8 @@ func (f *FilePatch) binaryContent(base []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, quote(f.Path), err)
 	}
 	if want := f.newBlob; f.Change != "deleted" && blobOf(&File{Data: after.Bytes()}) != want {
-		return nil, fmt.Errorf("%w: %s: its content is not %s, which its index line names", ErrMalformed, quote(f.Path), want)
+		return nil, fmt.Errorf("%w: %s: its content is not %s, which its index line names", ErrMalformed,
+			quote(f.Path), want)
 	}
 	return after.Bytes(), nil
 }

@@ -52,7 +52,8 @@ func (p *Patch) check() error {
 		if !twice {
 			continue
 		}
-		if first := &p.Files[j]; first.Change != "deleted" || f.Change != "added" || first.OldMode.Type() == f.NewMode.Type() {
+		if first := &p.Files[j]; first.Change != "deleted" || f.Change != "added" ||
+			first.OldMode.Type() == f.NewMode.Type() {
 			return fmt.Errorf("%w: %s stands there twice", ErrMalformed, quote(f.Path))
 		}
 		f.Change = typeChange // a third one must not pass
@@ -130,7 +131,8 @@ func (s *scanner) file() (*FilePatch, error) {
 		return f, s.text(f, h)
 	case s.have("Binary files "), s.have("GIT binary patch"):
 		s.next()
-		return nil, s.bad("a binary patch of %s without its content; write it with git diff --binary --full-index", quote(h.path))
+		return nil, s.bad("a binary patch of %s without its content; write it with git diff --binary --full-index",
+			quote(h.path))
 	}
 	return f, s.bare(f, h)
 }
@@ -161,10 +163,12 @@ func (s *scanner) filePatch(h *header) (*FilePatch, error) {
 	f := &FilePatch{Path: h.path, Change: "modified"}
 	isNew, isGone := h.added != "" || h.plain && h.oldNull, h.deleted != "" || h.plain && h.newNull
 	switch {
-	case isNew && isGone, (isNew || isGone) && (h.oldMode != "" || h.newMode != ""), (h.oldMode == "") != (h.newMode == ""):
+	case isNew && isGone, (isNew || isGone) && (h.oldMode != "" || h.newMode != ""),
+		(h.oldMode == "") != (h.newMode == ""):
 		return nil, s.bad("%s: modes that contradict each other", quote(h.path))
 	case h.namesSeen && (h.oldNull != isNew || h.newNull != isGone):
-		return nil, s.bad("%s: /dev/null stands where a new or deleted file is not said, or the other way round", quote(h.path))
+		return nil, s.bad("%s: /dev/null stands where a new or deleted file is not said, or the other way round",
+			quote(h.path))
 	case isNew:
 		f.Change, f.NewMode = "added", fileMode(cmp.Or(h.added, h.mode, "100644"))
 	case isGone:
@@ -516,7 +520,8 @@ func (s *scanner) binary(f *FilePatch, h *header) error {
 	start := s.rest
 	s.next()
 	if len(h.oldBlob) != len(nullBlob) || len(h.newBlob) != len(nullBlob) {
-		return s.bad("%s: a binary patch needs a full index line; write it with git diff --binary --full-index", quote(h.path))
+		return s.bad("%s: a binary patch needs a full index line; write it with git diff --binary --full-index",
+			quote(h.path))
 	}
 	if (f.OldMode|f.NewMode)&fs.ModeSymlink != 0 {
 		return s.bad("%s: a symlink cannot be binary", quote(h.path))

@@ -45,7 +45,8 @@ func CheckPath(p string) error {
 // checkLink refuses what git never takes as a symlink: .gitmodules anywhere on the path (also by its short names).
 func checkLink(p string) error {
 	for _, name := range strings.Split(p, "/") {
-		if n := plainName(name); n == ".gitmodules" || strings.HasPrefix(n, "gitmod~") || strings.HasPrefix(n, "gi7eba~") {
+		if n := plainName(name); n == ".gitmodules" || strings.HasPrefix(n, "gitmod~") ||
+			strings.HasPrefix(n, "gi7eba~") {
 			return fmt.Errorf("%w: %s: git takes no symlink of that name", ErrUnsafePath, quote(p))
 		}
 	}

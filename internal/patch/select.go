@@ -212,7 +212,8 @@ func (f *FilePatch) reversed(made *File) (*File, error) {
 	back := *f.file
 	back.BinaryFragment = back.ReverseBinaryFragment
 	var data bytes.Buffer
-	if err := gitdiff.Apply(&data, bytes.NewReader(made.Data), &back, gitdiff.WithMaxBinaryFragmentBytes(maxInflated)); err != nil {
+	if err := gitdiff.Apply(&data, bytes.NewReader(made.Data), &back,
+		gitdiff.WithMaxBinaryFragmentBytes(maxInflated)); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, quote(f.Path), err)
 	}
 	made.Data = data.Bytes()
@@ -338,7 +339,8 @@ func Recount(b []byte) ([]byte, error) {
 		s := &sections[i]
 		had := len(s.body) > 0
 		s.body = slices.DeleteFunc(s.body, func(c cutting) bool {
-			return !slices.ContainsFunc(c.lines, func(l string) bool { return strings.HasPrefix(l, "+") || strings.HasPrefix(l, "-") })
+			return !slices.ContainsFunc(c.lines,
+				func(l string) bool { return strings.HasPrefix(l, "+") || strings.HasPrefix(l, "-") })
 		})
 		if had && len(s.body) == 0 {
 			if s.whole() || !s.modes() {

@@ -56,7 +56,8 @@ var KeyForms = []KeyForm{
 	},
 	{
 		"sk", "a key of a model's provider", `\bsk-(?:[a-z0-9]+-)*[A-Za-z0-9]{20,}\b`,
-		"sk-or-v1-" + "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9", "sk-" + "spinner-with-a-long-name",
+		"sk-or-v1-" + "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9",
+		"sk-" + "spinner-with-a-long-name",
 		"sk-",
 	},
 	{
@@ -64,7 +65,8 @@ var KeyForms = []KeyForm{
 		"sk_live_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6", "sk_t" + "est_aB3dE5fG7hJ9kL1mN2pQ4rS6", "k_live_",
 	},
 	{
-		"google", "a key of Google", `\bAIza[\w-]{35}`, "AIza" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zC", "AIzax", "AIza",
+		"google", "a key of Google", `\bAIza[\w-]{35}`, "AIza" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zC",
+		"AIzax", "AIza",
 	},
 	{
 		"npm", "a token of npm", `\bnpm_[A-Za-z0-9]{36}\b`,
@@ -104,7 +106,8 @@ const (
 var keyBlock = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(keyBegin + `(?:[A-Za-z0-9+/=\s\\:,.()-]*?` + keyEnd +
 		`|(?:(?:\\[nr]|[^A-Za-z0-9])*` + keyText + `{40,})+(?:` + keySpace + `*` + keyText + `+\z)?)` +
-		`|(?:` + keyText + `{16,}` + keySpace + `+)?(?:` + keyText + `{40,}` + keySpace + `+)+` + keyText + `*` + keySpace +
+		`|(?:` + keyText + `{16,}` + keySpace + `+)?(?:` + keyText + `{40,}` + keySpace + `+)+` + keyText +
+		`*` + keySpace +
 		`*` + keyEnd)
 })
 

@@ -73,7 +73,8 @@ func allow(rules int, path string) error {
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		access = writeTree
 	}
-	return landlock.LandlockAddPathBeneathRule(rules, &landlock.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}, 0)
+	return landlock.LandlockAddPathBeneathRule(rules,
+		&landlock.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}, 0)
 }
 
 // raise confines the calling thread by the rules, for ever.

@@ -42,7 +42,8 @@ func enter(control *os.File, s spec) {
 		refuse(err)
 	}
 	// Changed credentials may have cleared it, and the supervisor may have ended before it was set again.
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil || os.Getppid() != s.Parent {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil ||
+		os.Getppid() != s.Parent {
 		syscall.Exit(exitBroken)
 	}
 	for end := time.Now().Add(busyFor); ; time.Sleep(time.Millisecond) {

@@ -202,7 +202,8 @@ func (t *tree) never(errno syscall.Errno) ending {
 	switch {
 	case t.how&startMounts != 0:
 		return ending{never: true, err: fmt.Errorf("%w: %s: cannot make a mount namespace: %w", ErrTier, t.tier, errno)}
-	case t.how&startInner != 0, errno == syscall.EAGAIN, errno == syscall.ENOMEM, errno == syscall.EMFILE, errno == syscall.ENFILE:
+	case t.how&startInner != 0, errno == syscall.EAGAIN, errno == syscall.ENOMEM, errno == syscall.EMFILE,
+		errno == syscall.ENFILE:
 		return ending{never: true, err: fmt.Errorf("cannot start %s: %w", t.name, errno)}
 	}
 	m := notExecuted(t.path, errno)

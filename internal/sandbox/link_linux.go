@@ -61,7 +61,8 @@ func Prepare() {
 	}()
 }
 
-// Retire begins to end the supervisor of tasks, so that Close need not wait for all of it. A later task gets another one.
+// Retire begins to end the supervisor of tasks, so that Close need not wait for all of it. A later task gets
+// another one.
 func Retire() {
 	shared.Lock()
 	defer shared.Unlock()
@@ -145,8 +146,9 @@ func newLink(marks []string, alone bool) (*link, error) {
 // attendEvery is how often a supervisor is looked at.
 const attendEvery = 100 * time.Millisecond
 
-// attend continues the supervisor of tasks when a task or a person has stopped it, because every task waits for it. It looks now
-// and then: a wait in the kernel would occupy a thread and a processor of the runtime, and most runs are short.
+// attend continues the supervisor of tasks when a task or a person has stopped it, because every task waits for it.
+// It looks now and then: a wait in the kernel would occupy a thread and a processor of the runtime, and most runs
+// are short.
 func (l *link) attend() {
 	for every := time.NewTicker(attendEvery); ; {
 		select {

@@ -48,7 +48,8 @@ func Main() {
 
 // helperRole returns the role of this process if it is a helper, else "".
 func helperRole() string {
-	if domain, err := unix.GetsockoptInt(controlFD, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
+	if domain, err := unix.GetsockoptInt(controlFD, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil ||
+		domain != unix.AF_UNIX {
 		return ""
 	}
 	args, err := os.ReadFile("/proc/self/cmdline")

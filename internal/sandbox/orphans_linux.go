@@ -47,8 +47,8 @@ func Orphans() ([]Process, error) {
 	return left, nil
 }
 
-// readMarks returns the marks of a process of this user; ok is false when it has none. The environment is read into buf if that
-// is long enough: every run looks at all processes.
+// readMarks returns the marks of a process of this user; ok is false when it has none. The environment is read into
+// buf if that is long enough: every run looks at all processes.
 func readMarks(pid int, buf []byte) (p Process, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var st unix.Stat_t

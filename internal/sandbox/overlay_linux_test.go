@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// layered returns a box with an overlay of two folders. Paths with a colon, a comma and more than 255 bytes are what the
-// kernel's own syntax for layers cannot take.
+// layered returns a box with an overlay of two folders. Paths with a colon, a comma and more than 255 bytes are
+// what the kernel's own syntax for layers cannot take.
 func layered(t *testing.T) (b Box, one, two string) {
 	t.Helper()
 	if err := Why(View); err != nil {
@@ -116,7 +116,8 @@ func TestOverlayRefused(t *testing.T) {
 	}
 }
 
-// A copy that holds only differences is seen whole at the path of the tree, also through a link from outside, and not at its own path.
+// A copy that holds only differences is seen whole at the path of the tree, also through a link from outside, and
+// not at its own path.
 func TestCopyOverBase(t *testing.T) {
 	t.Parallel()
 	if err := TryOverlay(t.TempDir()); err != nil {

@@ -32,7 +32,8 @@ type Box struct {
 	Tier Tier
 	Tree string // absolute path of the tree that Copy is a copy of; empty outside of a copy
 	Copy string // absolute path of the copy; in View it is mounted at Tree
-	// In View: Copy has only what differs from the folder Base, which nothing may change meanwhile. Work is as in Overlay.
+	// In View: Copy has only what differs from the folder Base, which nothing may change meanwhile. Work is as in
+	// Overlay.
 	Base, Work string
 	Write      []string // absolute paths, existing, that may be written besides Copy and Tmp
 	// absolute paths under /tmp, /dev/shm or Tree that must stay visible in View (read-only unless in Write)
@@ -48,10 +49,12 @@ type Box struct {
 // An Overlay shows the files of several folders as one, and keeps what is changed of them in another folder. It exists
 // only inside the box, so nothing of it is left when the runner is killed.
 type Overlay struct {
-	At    string   // an existing folder, which the box may write; it can be Upper itself
-	Lower []string // absolute paths of folders that are only read; the files of an earlier one hide those of a later one
-	Upper string   // an existing folder: gets what is made or changed, and marks of what is removed (character devices 0, 0)
-	Work  string   // an existing, empty folder on the file system of Upper, for the kernel
+	At string // an existing folder, which the box may write; it can be Upper itself
+	// absolute paths of folders that are only read; the files of an earlier one hide those of a later one
+	Lower []string
+	// an existing folder: gets what is made or changed, and marks of what is removed (character devices 0, 0)
+	Upper string
+	Work  string // an existing, empty folder on the file system of Upper, for the kernel
 }
 
 // A Command is one process to run. Env is the whole environment: nothing is inherited.

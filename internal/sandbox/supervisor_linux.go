@@ -20,8 +20,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A supervisor begins its work here and never gets to main: the many packages that are initialised after this one are none of
-// its business, and the first task waits for it. Only before main can the main goroutine be locked to the main thread.
+// A supervisor begins its work here and never gets to main: the many packages that are initialised after this one
+// are none of its business, and the first task waits for it. Only before main can the main goroutine be locked to
+// the main thread.
 func init() {
 	if helperRole() == roleSupervisor {
 		runtime.LockOSThread()
@@ -66,7 +67,8 @@ func supervise() {
 	runtime.GOMAXPROCS(idleProcs)
 	// Children inherit ignored signals, so signals are caught and dropped instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
-		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN,
+		syscall.SIGTTOU)
 	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 		syscall.Exit(exitBroken)
 	}

@@ -54,7 +54,8 @@ func (v *view) fill() error {
 	if v.Tree == "" || v.tree == v.copy {
 		v.tree, v.copy = "", ""
 	} else {
-		if v.tree == "/" || slices.ContainsFunc(v.covers, func(c cover) bool { _, holds := below(v.tree, c.at); return holds }) {
+		if v.tree == "/" || slices.ContainsFunc(v.covers,
+			func(c cover) bool { _, holds := below(v.tree, c.at); return holds }) {
 			return fmt.Errorf("a copy cannot stand at %s in tier %s: ask for tier %s", v.Tree, View, Fence)
 		}
 		m := mount{From: v.copy, At: v.tree}

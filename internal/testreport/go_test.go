@@ -86,7 +86,8 @@ func TestUnendedGo(t *testing.T) {
 		`{"Output":"=== RUN   TestPrice\n"} {"Output":"--- PASS: TestPrice (0.00s)\n"}`:   false,
 		"=== RUN   TestPriceList\nok  \texample.com/shop\t0.003s\n":                       false,
 		"ok  \texample.com/shop\t0.003s\n":                                                false,
-		"--- PASS: TestPrice (0.00s)\n":                                                   false, // the beginning is cut off
+		// the beginning is cut off
+		"--- PASS: TestPrice (0.00s)\n": false,
 	} {
 		why := Unproven(Signature{Tests: []string{"example.com/shop.TestPrice/net"}}, nil, []byte(output))
 		if got := strings.HasPrefix(why, "tests_not_run: "); got != unended {

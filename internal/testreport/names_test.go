@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// What a real run of five packages names: failing tests after output without a line end, a build that failed, a panic,
-// an exit from TestMain, a timeout. (TestFake only printed the words; as text it cannot be told apart, as JSON it can.)
+// What a real run of five packages names: failing tests after output without a line end, a build that failed, a
+// panic, an exit from TestMain, a timeout. (TestFake only printed the words; as text it cannot be told apart, as
+// JSON it can.)
 func TestTestsOfARealRun(t *testing.T) {
 	t.Parallel()
 	const p = "example.com/shop/"

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What each runner really printed of a project with failing tests, and the names in it. A failure of another sort stands in
-// each: outside of a test, in a subtest, one that is only to be done.
+// What each runner really printed of a project with failing tests, and the names in it. A failure of another sort
+// stands in each: outside of a test, in a subtest, one that is only to be done.
 func TestTestsOfRunners(t *testing.T) {
 	t.Parallel()
 	node := []string{"adds", "calc", "calc > deep", "calc > deep > x", "calc > subs"}

@@ -1,4 +1,5 @@
-// Package timestamp is the one form in which records write a moment: UTC, RFC 3339, milliseconds, "2026-11-21T02:40:00.000Z".
+// Package timestamp is the one form in which records write a moment: UTC, RFC 3339, milliseconds,
+// "2026-11-21T02:40:00.000Z".
 package timestamp
 
 import "time"

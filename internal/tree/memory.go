@@ -19,8 +19,8 @@ type memory struct {
 // memoryVersion is increased when the form of a memory changes.
 const memoryVersion = 1
 
-// Save writes m, a walk of root, for Recall. boot identifies the start of the machine. Entries for which secret returns true are
-// left out: a digest of a short text gives it away.
+// Save writes m, a walk of root, for Recall. boot identifies the start of the machine. Entries for which secret
+// returns true are left out: a digest of a short text gives it away.
 func (m *Manifest) Save(w io.Writer, root, boot string, secret func(path string) bool) error {
 	stored := memory{Version: memoryVersion, Root: root, Boot: boot, Start: m.start}
 	for i, e := range m.Entries {
@@ -31,8 +31,8 @@ func (m *Manifest) Save(w io.Writer, root, boot string, secret func(path string)
 	return gob.NewEncoder(w).Encode(stored)
 }
 
-// Recall reads a manifest that Save wrote, for Options.Known. The error is not nil if it is of another root, or of another start of
-// the machine: after a power cut the files may be other ones with the same stat data.
+// Recall reads a manifest that Save wrote, for Options.Known. The error is not nil if it is of another root, or of
+// another start of the machine: after a power cut the files may be other ones with the same stat data.
 func Recall(r io.Reader, root, boot string) (*Manifest, error) {
 	var m memory
 	if err := gob.NewDecoder(r).Decode(&m); err != nil {

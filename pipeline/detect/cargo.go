@@ -33,11 +33,13 @@ func (d *detector) cargo(f *folder) *project {
 		return append(append([]string{"cargo", verb}, all...), more...)
 	}
 	d.add(p, &task{
-		name: "format", about: "Every file is formatted", argv: []string{"cargo", "fmt", "--all", "--", "--check"}, sources: true, timeout: "5m",
+		name: "format", about: "Every file is formatted", argv: []string{"cargo", "fmt", "--all", "--", "--check"},
+		sources: true, timeout: "5m",
 		needs: []string{"cargo", "cargo-fmt"},
 	})
 	d.add(p, &task{
-		name: "clippy", about: "Find common mistakes (add -- -D warnings to fail on warnings)", argv: cargo("clippy", "--all-targets"), sources: true,
+		name: "clippy", about: "Find common mistakes (add -- -D warnings to fail on warnings)",
+		argv: cargo("clippy", "--all-targets"), sources: true,
 		timeout: "15m", needs: []string{"cargo", "cargo-clippy"},
 	})
 	// What cargo makes is in target/, and only cargo knows what is up to date there: without inputs it runs every

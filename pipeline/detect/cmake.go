@@ -88,9 +88,12 @@ func (d *detector) presets(f *folder) presets {
 		return presets{}
 	}
 	first := file.ConfigurePresets[i]
-	dir := strings.NewReplacer("${sourceDir}/", "", "${presetName}", first.Name).Replace(binaryDir(file.ConfigurePresets, first, 9))
-	if dir = path.Clean(dir); strings.ContainsAny(dir, "$*?[{\\!") || !speakable(dir) || path.IsAbs(dir) || dir == top || strings.HasPrefix(dir, "..") {
-		d.note("%s: not used, because it cannot be told in which folder of the project its preset %s builds", name, first.Name)
+	dir := strings.NewReplacer("${sourceDir}/", "", "${presetName}",
+		first.Name).Replace(binaryDir(file.ConfigurePresets, first, 9))
+	if dir = path.Clean(dir); strings.ContainsAny(dir, "$*?[{\\!") || !speakable(dir) || path.IsAbs(dir) ||
+		dir == top || strings.HasPrefix(dir, "..") {
+		d.note("%s: not used, because it cannot be told in which folder of the project its preset %s builds",
+			name, first.Name)
 		return presets{}
 	}
 	return presets{first.Name, presetOf(file.BuildPresets, first.Name), presetOf(file.TestPresets, first.Name), dir}

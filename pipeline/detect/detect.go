@@ -53,7 +53,8 @@ func Propose(root string, lookup func(program string) bool) (Draft, error) {
 		d.Found = append(d.Found, p.found)
 		for _, task := range p.tasks {
 			if task.lacks != "" {
-				t.note("the task %s is a comment in the file: it needs %s, which is not in PATH here", task.name, task.lacks)
+				t.note("the task %s is a comment in the file: it needs %s, which is not in PATH here",
+					task.name, task.lacks)
 			}
 		}
 	}

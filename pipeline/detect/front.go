@@ -79,5 +79,6 @@ func sortOf(name string) string {
 
 // mentions reports whether a text contains the name of a folder as a whole word.
 func mentions(text, dir string) bool {
-	return strings.Contains(text, dir) && regexp.MustCompile(`(^|[\s=/"'(:])`+regexp.QuoteMeta(dir)+`($|[\s/"'):;,&])`).MatchString(text)
+	return strings.Contains(text, dir) && regexp.MustCompile(`(^|[\s=/"'(:])`+regexp.QuoteMeta(dir)+
+		`($|[\s/"'):;,&])`).MatchString(text)
 }

@@ -9,9 +9,11 @@ import (
 	"strings"
 )
 
-// goEnv are the variables of the go command that people set. Not GO*: GOOGLE_APPLICATION_CREDENTIALS begins like that too.
+// goEnv are the variables of the go command that people set. Not GO*: GOOGLE_APPLICATION_CREDENTIALS begins like
+// that too.
 var goEnv = []string{
-	"GOFLAGS", "GOPROXY", "GOPRIVATE", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN", "GOPATH", "GOCACHE", "GOMODCACHE", "GOWORK", "XDG_CACHE_HOME",
+	"GOFLAGS", "GOPROXY", "GOPRIVATE", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN", "GOPATH", "GOCACHE", "GOMODCACHE",
+	"GOWORK", "XDG_CACHE_HOME",
 }
 
 func (d *detector) golang(f *folder) *project {
@@ -53,7 +55,8 @@ func (d *detector) golang(f *folder) *project {
 	switch {
 	case s.programs:
 		made := d.add(p, &task{
-			name: "build", about: "Compile the programs of cmd/ to bin/", argv: []string{"go", "build", "-o", "bin/", "./cmd/..."},
+			name: "build", about: "Compile the programs of cmd/ to bin/",
+			argv:    []string{"go", "build", "-o", "bin/", "./cmd/..."},
 			sources: true, outputs: []string{"bin/**"}, timeout: "10m",
 		})
 		d.ignored(f, made, "bin")
@@ -85,7 +88,8 @@ func (d *detector) workspace(f *folder, text string) {
 		if strings.HasPrefix(dir, "../") || dir == ".." || path.IsAbs(dir) {
 			d.note("%s: the module in %s was left out: it is not in this folder", at(f.path, "go.work"), dir)
 		} else if dir != top && strings.Count(dir, "/") >= deep {
-			d.note("%s: the module in %s was left out: only folders two levels deep are read", at(f.path, "go.work"), dir)
+			d.note("%s: the module in %s was left out: only folders two levels deep are read",
+				at(f.path, "go.work"), dir)
 		}
 	}
 }
@@ -133,7 +137,8 @@ func (s *goScan) descend(dir, in string, level int) {
 		}
 	}
 	for _, name := range f.dirs {
-		if !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_") && name != "testdata" && name != "vendor" && name != "node_modules" {
+		if !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_") && name != "testdata" && name != "vendor" &&
+			name != "node_modules" {
 			s.descend(path.Join(dir, name), path.Join(in, name), level+1)
 		}
 	}

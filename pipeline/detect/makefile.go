@@ -42,7 +42,8 @@ func readMakefile(text string) []target {
 			inDefine = false
 		}
 		names, rest, ok := strings.Cut(raw, ":")
-		if current = nil; inDefine || !ok || strings.ContainsAny(names, "=%") || strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, ":=") {
+		if current = nil; inDefine || !ok || strings.ContainsAny(names, "=%") || strings.HasPrefix(rest, "=") ||
+			strings.HasPrefix(rest, ":=") {
 			continue
 		}
 		rest = strings.TrimPrefix(rest, ":")

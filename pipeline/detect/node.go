@@ -148,11 +148,13 @@ func (d *detector) install(p *project, m *manifest, g manager, workspaces bool) 
 	t := &task{name: "install", about: "Install the dependencies with " + g.name, timeout: "15m", needs: []string{g.name}}
 	switch {
 	case g.name == "npm" && g.lock != "":
-		// npm ci begins by deleting node_modules: it is done when the lockfile is newer than what was installed from it.
+		// npm ci begins by deleting node_modules: it is done when the lockfile is newer than what was installed
+		// from it.
 		p.about = append(p.about, "npm ci throws node_modules away and installs anew: only where "+g.lock+" is newer.")
 		t.shell = "[ node_modules/.package-lock.json -nt " + g.lock + " ] || npm ci"
 	case g.instead != "":
-		p.about = append(p.about, "npm installs what package.json names only until "+g.instead+" is here: it writes no lockfile.")
+		p.about = append(p.about, "npm installs what package.json names only until "+g.instead+
+			" is here: it writes no lockfile.")
 		t.shell = newer + "npm install --no-package-lock --no-audit --no-fund"
 	case g.name == "npm":
 		p.about = append(p.about, "Without a lockfile an install may bring other versions: commit the package-lock.json that this one writes, and call npm ci here.")

@@ -26,7 +26,8 @@ var scriptSorts = []struct {
 // elsewhere are parts of a name that exclude a script: it does not end, changes the sources, or needs more than a
 // checkout.
 var elsewhere = []string{
-	"watch", "fix", "write", "update", "dev", "start", "serve", "open", "ui", "debug", "deploy", "publish", "release", "e2e", "browser",
+	"watch", "fix", "write", "update", "dev", "start", "serve", "open", "ui", "debug", "deploy", "publish", "release",
+	"e2e", "browser",
 	"docker", "push", "storybook", "preview", "clean", "install", "staging", "live",
 }
 
@@ -53,7 +54,8 @@ func taken(scripts map[string]string) (take, left []string) {
 			}
 		}
 		for _, n := range names {
-			if head, _, ok := strings.Cut(n, ":"); ok && slices.Contains(s.names, head) && fit(n, scripts[n]) && len(parts) < maxParts && !slices.Contains(take, n) {
+			if head, _, ok := strings.Cut(n, ":"); ok && slices.Contains(s.names, head) && fit(n, scripts[n]) &&
+				len(parts) < maxParts && !slices.Contains(take, n) {
 				parts = append(parts, n)
 			}
 		}
@@ -91,7 +93,8 @@ func scriptSort(name string) string {
 
 // fit reports whether a script is there, ends by itself, runs no download, and can be named on a command line.
 func fit(name, script string) bool {
-	if strings.TrimSpace(script) == "" || nothing().MatchString(script) || endless().MatchString(script) || runsDownload(script) || !speakable(name) || strings.HasPrefix(name, "-") {
+	if strings.TrimSpace(script) == "" || nothing().MatchString(script) || endless().MatchString(script) ||
+		runsDownload(script) || !speakable(name) || strings.HasPrefix(name, "-") {
 		return false
 	}
 	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(":-_.", r) })
@@ -105,7 +108,8 @@ func (d *detector) scripts(p *project, m *manifest, g manager, members []member)
 	have := map[string]bool{}
 	for _, n := range take {
 		have[n] = true
-		d.script(p, &task{name: n, about: "Script: " + line(m.scripts[n], 60), argv: []string{g.name, "run", n}}, m.scripts[n])
+		d.script(p, &task{name: n, about: "Script: " + line(m.scripts[n], 60), argv: []string{g.name, "run", n}},
+			m.scripts[n])
 	}
 	all := map[string][]member{}
 	for _, w := range members {
@@ -123,8 +127,8 @@ func (d *detector) scripts(p *project, m *manifest, g manager, members []member)
 	return left
 }
 
-// afterBuilds makes builds go one after the other, since two could write the same folder, and what may read what they make
-// wait for them: all but formatting and linting.
+// afterBuilds makes builds go one after the other, since two could write the same folder, and what may read what
+// they make wait for them: all but formatting and linting.
 func afterBuilds(p *project) {
 	var before *task
 	for _, t := range p.tasks {
@@ -159,7 +163,8 @@ func (d *detector) everywhere(p *project, g manager, name string, in []member) {
 	default: // yarn's two ways to run everywhere differ between its versions; the way to run one is the same
 		for _, w := range in {
 			if w.name == "" || !speakable(w.name) || strings.HasPrefix(w.name, "-") {
-				d.note("%s: its script %s was left out: yarn finds a workspace by the name in it, and it has none", at(w.dir, "package.json"), name)
+				d.note("%s: its script %s was left out: yarn finds a workspace by the name in it, and it has none",
+					at(w.dir, "package.json"), name)
 				continue
 			}
 			t := &task{name: name + "-" + path.Base(w.dir), about: "Script " + line(name, 30) + " of " + line(w.dir, 60), argv: []string{"yarn", "workspace", w.name, "run", name}}

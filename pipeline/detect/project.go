@@ -109,7 +109,8 @@ func below(dir string, globs []string) []string {
 		return globs
 	}
 	// A folder may be named with signs that mean something in a pattern.
-	plain := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`, `!`, `\!`).Replace(dir)
+	plain := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`, `!`,
+		`\!`).Replace(dir)
 	all := make([]string, len(globs))
 	for i, g := range globs {
 		g, not := strings.CutPrefix(g, "!")

@@ -23,12 +23,14 @@ var testFile = lazyregexp.New(`^(test_.*|.*_test)\.py$`)
 
 func (d *detector) python(f *folder) *project {
 	in, _ := d.testsOf(f)
-	file := f.has("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", "requirements.txt", "requirements-dev.txt")
+	file := f.has("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini", "requirements.txt",
+		"requirements-dev.txt")
 	own := false // tests in the folder itself
 	for _, n := range sorted(f.files) {
 		own = own || testFile().MatchString(n)
 		// Without settings it is tests that make a project, in the folder of what they test or one below.
-		if file == "" && (testFile().MatchString(n) && !d.below("python", f.path) || in != "" && strings.HasSuffix(n, ".py")) {
+		if file == "" && (testFile().MatchString(n) && !d.below("python", f.path) ||
+			in != "" && strings.HasSuffix(n, ".py")) {
 			file = n
 		}
 	}
@@ -44,8 +46,9 @@ func (d *detector) python(f *folder) *project {
 	ini := d.read(f, "setup.cfg") + "\n" + d.read(f, "tox.ini")
 	name := cmp.Or(t.text("project.name"), t.text("tool.poetry.name"))
 	p := &project{
-		dir: f.path, kind: "python", env: pythonEnv, sources: []string{"**", "!**/__pycache__/**", "!**/.venv/**", "!**/venv/**"},
-		found: strings.TrimRight(at(f.path, file)+": Python project "+line(name, 100), " "),
+		dir: f.path, kind: "python", env: pythonEnv,
+		sources: []string{"**", "!**/__pycache__/**", "!**/.venv/**", "!**/venv/**"},
+		found:   strings.TrimRight(at(f.path, file)+": Python project "+line(name, 100), " "),
 	}
 	wanted := strings.Join(slices.Concat(
 		t.texts("project.dependencies"), t.texts("dependency-groups.dev"), t.texts("dependency-groups.test"),
@@ -53,7 +56,8 @@ func (d *detector) python(f *folder) *project {
 	), "\n")
 	pytest := f.has("pytest.ini", "conftest.py") != "" || t.has("tool.pytest") || namesPytest().MatchString(wanted) ||
 		strings.Contains(ini, "[tool:pytest]") || strings.Contains(ini, "[pytest]") ||
-		t.has("tool.poetry.group.dev.dependencies.pytest") || t.has("tool.poetry.dev-dependencies.pytest") || t.has("tool.poetry.group.test.dependencies.pytest")
+		t.has("tool.poetry.group.dev.dependencies.pytest") || t.has("tool.poetry.dev-dependencies.pytest") ||
+		t.has("tool.poetry.group.test.dependencies.pytest")
 	tox := !pytest && f.files["tox.ini"] && strings.Contains(ini, "[testenv")
 	if tox && !d.has("tox") { // what tox would run
 		pytest = namesPytest().MatchString(ini)
@@ -86,7 +90,8 @@ func (d *detector) python(f *folder) *project {
 		d.unittest(p, py, f, own)
 	}
 	if len(p.tasks) == 0 {
-		d.aside(f, "%s: left out, because neither tests nor settings of pytest, ruff or mypy were found", at(f.path, file))
+		d.aside(f, "%s: left out, because neither tests nor settings of pytest, ruff or mypy were found",
+			at(f.path, file))
 		return nil
 	}
 	if py.install != nil {
@@ -96,7 +101,8 @@ func (d *detector) python(f *folder) *project {
 		p.tasks = append([]*task{py.install}, p.tasks...)
 	}
 	if py.how == "" && f.has("requirements.txt", "requirements-dev.txt") != "" {
-		d.note("%s: nothing installs it; make a .venv with it (python3 -m venv .venv), and another init uses that", at(f.path, f.has("requirements.txt", "requirements-dev.txt")))
+		d.note("%s: nothing installs it; make a .venv with it (python3 -m venv .venv), and another init uses that",
+			at(f.path, f.has("requirements.txt", "requirements-dev.txt")))
 	}
 	return p
 }
@@ -120,7 +126,8 @@ func (d *detector) pythonic(f *folder, t toml, pytest bool) pythonic {
 		how, install = "uv", []string{"uv", "sync", "--locked"}
 	case t.has("tool.uv"):
 		how, install = "uv", []string{"uv", "sync"}
-	case f.files["poetry.lock"] || t.has("tool.poetry") || strings.HasPrefix(t.text("build-system.build-backend"), "poetry."):
+	case f.files["poetry.lock"] || t.has("tool.poetry") ||
+		strings.HasPrefix(t.text("build-system.build-backend"), "poetry."):
 		how, install = "poetry", []string{"poetry", "install", "--no-interaction"}
 	case t.has("tool.hatch.envs"):
 		how = "hatch"

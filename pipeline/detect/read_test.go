@@ -150,7 +150,8 @@ func TestReadMakefile(t *testing.T) {
 	}
 }
 
-// What is as long as a file may be, and as odd, takes no longer than it must: nothing is gone through again for every line.
+// What is as long as a file may be, and as odd, takes no longer than it must: nothing is gone through again for
+// every line.
 func TestLongFiles(t *testing.T) {
 	t.Parallel()
 	full := func(head, part string) string { return head + strings.Repeat(part, (maxFile/8)/len(part)) }

@@ -1,4 +1,5 @@
-// Recipes of targets and scripts, as the shell reads them: the programs that they need, and whether they run a download.
+// Recipes of targets and scripts, as the shell reads them: the programs that they need, and whether they run a
+// download.
 package detect
 
 import (
@@ -12,7 +13,8 @@ import (
 
 // builtins are commands that are not programs, or that every system has.
 var builtins = []string{
-	":", ".", "[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "printf", "read", "return", "set", "shift", "source",
+	":", ".", "[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "printf", "read", "return",
+	"set", "shift", "source",
 	"test", "trap", "true", "type", "ulimit", "umask", "unset", "wait",
 }
 
@@ -21,11 +23,12 @@ var (
 	makeVariable = lazyregexp.New(`\$[({][A-Za-z_][\w.]*[)}]`)
 )
 
-// maxRecipe is the longest line that is parsed, in bytes: the parser recurses for every bracket, and an overflow of the stack
-// cannot be recovered.
+// maxRecipe is the longest line that is parsed, in bytes: the parser recurses for every bracket, and an overflow of
+// the stack cannot be recovered.
 const maxRecipe = 16 << 10
 
-// parseRecipe parses a line of a recipe; nil where it is not shell text. Variables of make become variables of the shell.
+// parseRecipe parses a line of a recipe; nil where it is not shell text. Variables of make become variables of the
+// shell.
 func parseRecipe(line string) *syntax.File {
 	if len(line) > maxRecipe {
 		return nil
@@ -78,7 +81,8 @@ func certain(s *syntax.Stmt, found []string) []string {
 	var inner []*syntax.Stmt
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
-		if p := program(c); plainProgram().MatchString(p) && !slices.Contains(builtins, p) && !slices.Contains(found, p) {
+		if p := program(c); plainProgram().MatchString(p) && !slices.Contains(builtins, p) &&
+			!slices.Contains(found, p) {
 			found = append(found, p)
 		}
 	case *syntax.BinaryCmd:
@@ -132,7 +136,8 @@ func runsDownload(line string) bool {
 		switch n := n.(type) {
 		case *syntax.BinaryCmd:
 			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
-				found = found || callsAny(n.X, "curl", "wget") && callsAny(n.Y, "sh", "bash", "dash", "zsh", "ksh", "python3", "python")
+				found = found || callsAny(n.X, "curl", "wget") &&
+					callsAny(n.Y, "sh", "bash", "dash", "zsh", "ksh", "python3", "python")
 			}
 		case *syntax.CallExpr:
 			switch program(n) {

@@ -80,12 +80,14 @@ func (d *detector) targets(f *folder, kind, file string, all []target) *project 
 	var chosen []string
 	for _, names := range targetSorts {
 		i := slices.IndexFunc(names, func(n string) bool { return slices.Contains(left, n) })
-		if i < 0 || names[0] == "check" && callsOne(all, names[i], chosen) || names[i] == "all" && callsOne(all, "all", slices.Concat(targetSorts...)) {
+		if i < 0 || names[0] == "check" && callsOne(all, names[i], chosen) ||
+			names[i] == "all" && callsOne(all, "all", slices.Concat(targetSorts...)) {
 			continue
 		}
 		chosen = append(chosen, names[i])
 	}
-	left = slices.DeleteFunc(left, func(n string) bool { return slices.Contains(chosen, n) || strings.Contains(n, ".") }) // a.out is a file
+	// a.out is a file
+	left = slices.DeleteFunc(left, func(n string) bool { return slices.Contains(chosen, n) || strings.Contains(n, ".") })
 	chosen = slices.DeleteFunc(chosen, func(name string) bool {
 		line := downloads(all, name)
 		if line != "" {
@@ -101,7 +103,8 @@ func (d *detector) targets(f *folder, kind, file string, all []target) *project 
 	inOrder(p, all)
 	switch {
 	case len(chosen) == 0 && len(left) > 0:
-		d.aside(f, "%s: left out, because no target is named after checking, testing or building (%s)", at(f.path, file), some(left))
+		d.aside(f, "%s: left out, because no target is named after checking, testing or building (%s)",
+			at(f.path, file), some(left))
 		return nil
 	case len(chosen) == 0:
 		return nil
@@ -111,8 +114,8 @@ func (d *detector) targets(f *folder, kind, file string, all []target) *project 
 	return p
 }
 
-// inOrder makes tasks that could write the same files go one after the other: builds, then tests. A task that only checks
-// comes between them where it needs what another task makes as well, such as a build folder.
+// inOrder makes tasks that could write the same files go one after the other: builds, then tests. A task that only
+// checks comes between them where it needs what another task makes as well, such as a build folder.
 func inOrder(p *project, all []target) {
 	var chain, checks, tests []*task
 	for _, t := range p.tasks {

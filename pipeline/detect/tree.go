@@ -30,8 +30,10 @@ const (
 
 // passed are folders without projects of their own: the code of others, what tools made, and test data.
 var passed = []string{
-	"node_modules", "vendor", "third_party", "testdata", "fixtures", "__fixtures__", "examples", "example", "docs", "dist", "build",
-	"out", "target", "bin", "obj", "coverage", "venv", "env", "__pycache__", "site-packages", "bower_components", "Pods", "tmp",
+	"node_modules", "vendor", "third_party", "testdata", "fixtures", "__fixtures__", "examples", "example", "docs",
+	"dist", "build",
+	"out", "target", "bin", "obj", "coverage", "venv", "env", "__pycache__", "site-packages", "bower_components",
+	"Pods", "tmp",
 }
 
 // A tree is the project, as files.
@@ -190,7 +192,8 @@ func (t *tree) there(p string) bool {
 // speakable reports whether a name can be written into a file and shown: one line of valid text.
 func speakable(s string) bool {
 	return s != "" && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.M, r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
+		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.M, r) || r == '\u2028' ||
+			r == '\u2029' || r == utf8.RuneError
 	})
 }
 

@@ -97,7 +97,8 @@ func (d *detector) step(dirs []string, pattern string) []string {
 			continue
 		}
 		for _, name := range f.dirs {
-			if ok, err := path.Match(pattern, name); err == nil && ok && name != "node_modules" && (!strings.HasPrefix(name, ".") || name == pattern) {
+			if ok, err := path.Match(pattern, name); err == nil && ok && name != "node_modules" &&
+				(!strings.HasPrefix(name, ".") || name == pattern) {
 				next = append(next, path.Join(dir, name))
 			}
 		}

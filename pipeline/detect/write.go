@@ -90,7 +90,8 @@ func write(projects []*project) ([]byte, []string) {
 				names = append(names, t.name)
 			} else {
 				if t.lacks != lacks {
-					b.WriteString(comment("needs " + t.lacks + ", which is not in PATH here; with it, take the # away:"))
+					b.WriteString(comment("needs " + t.lacks +
+						", which is not in PATH here; with it, take the # away:"))
 				}
 				text = commented("", text)
 			}
@@ -150,7 +151,8 @@ func writeLocals(b *bytes.Buffer, projects []*project) {
 	if attrs == nil {
 		return
 	}
-	b.WriteString("\n# Lists that several tasks share. A pattern with ! in front takes files out again.\nlocals {\n" + aligned(attrs, "  ") + "}\n")
+	b.WriteString("\n# Lists that several tasks share. A pattern with ! in front takes files out again.\nlocals {\n" +
+		aligned(attrs, "  ") + "}\n")
 }
 
 // An attribute is one line of a block.

@@ -1,6 +1,6 @@
-// Package diagram draws a graph of tasks: as text, JSON, DOT, Mermaid or SVG. The same graph gives the same bytes. Names come
-// from a file that somebody else may have written, so every format writes them in a way that can neither end its quoting nor
-// move a terminal's cursor.
+// Package diagram draws a graph of tasks: as text, JSON, DOT, Mermaid or SVG. The same graph gives the same bytes.
+// Names come from a file that somebody else may have written, so every format writes them in a way that can neither
+// end its quoting nor move a terminal's cursor.
 package diagram
 
 import (
@@ -34,7 +34,8 @@ func Draw(g *pipeline.Graph, format string, width int) ([]byte, error) {
 		return svg(nodes), nil
 	}
 	last := len(Formats) - 1
-	return nil, fmt.Errorf("%q is no format of a graph: write %s or %s", format, strings.Join(Formats[:last], ", "), Formats[last])
+	return nil, fmt.Errorf("%q is no format of a graph: write %s or %s", format, strings.Join(Formats[:last], ", "),
+		Formats[last])
 }
 
 // A node is a task of the drawing. Other tasks are named by their index in the list, dependencies first.

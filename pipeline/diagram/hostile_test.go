@@ -110,8 +110,8 @@ func TestHostileSVG(t *testing.T) {
 	}
 }
 
-// elements parses an SVG, refuses every element that we do not write and every attribute that could act, and gives the texts
-// and titles.
+// elements parses an SVG, refuses every element that we do not write and every attribute that could act, and gives
+// the texts and titles.
 func elements(t *testing.T, picture string) (texts, titles []string) {
 	t.Helper()
 	known := strings.Fields("svg title style g path rect text")
@@ -160,8 +160,8 @@ func elements(t *testing.T, picture string) (texts, titles []string) {
 	return texts, titles
 }
 
-// A line of DOT is a node, with or without a tooltip, or an edge. Within quotes a quote has a backslash before it, and a
-// backslash is written twice.
+// A line of DOT is a node, with or without a tooltip, or an edge. Within quotes a quote has a backslash before it,
+// and a backslash is written twice.
 var (
 	dotString = `"((?:[^"\\]|\\"|\\\\)*)"`
 	dotNode   = regexp.MustCompile(`^  ` + dotString + `(?: \[(?:label=` + dotString + `(?:, )?)?(?:tooltip=` + dotString + `)?\])?$`)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A box is a task in its column, or the place where a long line passes through a column that it only crosses (a bend). All
-// lines from one task share its bends: they part where their ways do.
+// A box is a task in its column, or the place where a long line passes through a column that it only crosses (a
+// bend). All lines from one task share its bends: they part where their ways do.
 type box struct {
 	node   int // -1 for a bend
 	column int

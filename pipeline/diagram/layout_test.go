@@ -208,7 +208,8 @@ func TestTree(t *testing.T) {
 	})
 }
 
-// What would be hours or gigabytes without bounds is drawn, too: a chain in which everybody waits for everybody before.
+// What would be hours or gigabytes without bounds is drawn, too: a chain in which everybody waits for everybody
+// before.
 func TestDenseChain(t *testing.T) {
 	t.Parallel()
 	c := &pipeline.Config{}

@@ -8,8 +8,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// The colours suit a white page and a black one; a viewer that knows the reader's theme gets its own. Without the style the
-// elements are still readable.
+// The colours suit a white page and a black one; a viewer that knows the reader's theme gets its own. Without the
+// style the elements are still readable.
 const style = `<style>
 @media (prefers-color-scheme:dark){
 .lines{stroke:#6b7688}
@@ -62,7 +62,8 @@ func svg(nodes []node) []byte {
 	}
 	var out bytes.Buffer
 	w, h := width+2*margin, y+margin
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img">`+"\n", w, h, w, h)
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img">`+
+		"\n", w, h, w, h)
 	fmt.Fprintf(&out, "<title>%s, and what each waits for</title>\n%s", english.Count(len(nodes), "task"), style)
 	out.Write(b.Bytes())
 	out.WriteString("</svg>\n")

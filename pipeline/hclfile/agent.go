@@ -33,7 +33,8 @@ func (r *agents) agent(b *block) *pipeline.Agent {
 		g.Command = r.agentCommand(command)
 		for _, name := range []string{"model", "base_url", "api_key", "max_turns"} {
 			if a := b.attrs[name]; a != nil {
-				r.addf(a.NameRange, "It belongs to an agent with a provider. Give it to the program in its command.", "agent %q is a command and has %s", b.name, name)
+				r.addf(a.NameRange, "It belongs to an agent with a provider. Give it to the program in its command.",
+					"agent %q is a command and has %s", b.name, name)
 			}
 		}
 		for _, c := range b.of("retry") {
@@ -42,10 +43,12 @@ func (r *agents) agent(b *block) *pipeline.Agent {
 	case provider != nil:
 		g.Model = r.modelAgent(b)
 		for _, c := range b.of("retry") {
-			r.addf(c.at, "It is for programs: what fails between us and a provider is retried by our own loop.", "agent %q has a provider and a retry block", b.name)
+			r.addf(c.at, "It is for programs: what fails between us and a provider is retried by our own loop.",
+				"agent %q has a provider and a retry block", b.name)
 		}
 	case !b.faulty:
-		r.addf(b.at, `Write command = ["./agent.sh"], or provider = "anthropic" with model = "NAME".`, "agent %q has no command and no provider", b.name)
+		r.addf(b.at, `Write command = ["./agent.sh"], or provider = "anthropic" with model = "NAME".`,
+			"agent %q has no command and no provider", b.name)
 	}
 	return g
 }
@@ -83,13 +86,16 @@ func (r *agents) modelAgent(b *block) *pipeline.ModelAgent {
 	a := b.attrs["provider"]
 	if s, ok := r.str(b, "provider"); ok {
 		if providers := model.Providers(); !slices.Contains(providers, s) {
-			r.wrongWord(a.Expr.Range(), fmt.Sprintf("there is no provider %q", s), s, providers, "Write one of "+strings.Join(providers, ", ")+".")
+			r.wrongWord(a.Expr.Range(), fmt.Sprintf("there is no provider %q", s), s, providers,
+				"Write one of "+strings.Join(providers, ", ")+".")
 		}
 		m.Provider = s
 	}
-	if a := r.need(b, "model", `Write model = "NAME", as the provider calls it.`, "agent %q has a provider and no model", b.name); a != nil {
+	if a := r.need(b, "model", `Write model = "NAME", as the provider calls it.`,
+		"agent %q has a provider and no model", b.name); a != nil {
 		var ok bool
-		if m.Model, ok = r.str(b, "model"); ok && (strings.TrimSpace(m.Model) == "" || strings.ContainsAny(m.Model, " \t\r\n?#")) {
+		if m.Model, ok = r.str(b, "model"); ok &&
+			(strings.TrimSpace(m.Model) == "" || strings.ContainsAny(m.Model, " \t\r\n?#")) {
 			r.add(a.Expr.Range(), "model is no name of a model", "Write it as the provider calls it.")
 		}
 	}
@@ -118,7 +124,8 @@ func (r *agents) apiKey(a *hcl.Attribute) pipeline.Text {
 	}
 	t, ok := r.text(v.Value, a.Expr.Range(), a.Name)
 	if ok && len(t.Secrets) == 0 {
-		r.add(a.Expr.Range(), "api_key is written in the file", `Keep it in the environment: api_key = secret("NAME").`)
+		r.add(a.Expr.Range(), "api_key is written in the file",
+			`Keep it in the environment: api_key = secret("NAME").`)
 	}
 	return t
 }

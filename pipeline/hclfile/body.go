@@ -47,7 +47,8 @@ func (r *matcher) block(body hcl.Body, w *word) *block {
 			continue
 		}
 		if at, ok := first[n.Type]; ok && inner.once {
-			r.addf(n.TypeRange, fmt.Sprintf("The first is on line %d; write everything into that one.", at.Start.Line), "a second %s block", n.Type)
+			r.addf(n.TypeRange, fmt.Sprintf("The first is on line %d; write everything into that one.", at.Start.Line),
+				"a second %s block", n.Type)
 			continue
 		}
 		first[n.Type] = n.TypeRange
@@ -125,7 +126,8 @@ func (r *matcher) labelled(n *hclsyntax.Block, w *word) *block {
 	inner := w
 	if w.kinds != nil {
 		if inner = find(w.kinds, n.Labels[0]); inner == nil {
-			r.wrongWord(n.LabelRanges[0], fmt.Sprintf("there is no %s %q", n.Type, n.Labels[0]), n.Labels[0], names(w.kinds),
+			r.wrongWord(n.LabelRanges[0], fmt.Sprintf("there is no %s %q", n.Type, n.Labels[0]), n.Labels[0],
+				names(w.kinds),
 				"Write "+either(n.Type, w.kinds)+".")
 			return nil
 		}

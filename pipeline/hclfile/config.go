@@ -86,7 +86,8 @@ func (r *decoder) declareLocals(blocks []*block) {
 		for _, a := range byPlace(b.attrs) {
 			name := a.Name
 			if l, ok := r.locals[name]; ok {
-				r.addf(a.NameRange, fmt.Sprintf("The first is on line %d; give one of them another name.", l.attr.NameRange.Start.Line),
+				r.addf(a.NameRange, fmt.Sprintf("The first is on line %d; give one of them another name.",
+					l.attr.NameRange.Start.Line),
 					"local %q is declared a second time", name)
 				continue
 			}

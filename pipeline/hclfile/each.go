@@ -64,7 +64,8 @@ func (r *multiplier) multiple(b *block) *multiple {
 		if matrix.NameRange.Start.Byte > each.NameRange.Start.Byte {
 			second = matrix
 		}
-		r.addf(second.NameRange, "Take one of them out: a matrix with one more axis does the work of both.", "task %q has both for_each and matrix", b.name)
+		r.addf(second.NameRange, "Take one of them out: a matrix with one more axis does the work of both.",
+			"task %q has both for_each and matrix", b.name)
 	case each != nil:
 		m.root, m.names = "each", []string{"key", "value"}
 		ok = r.forEach(each, b, m)
@@ -203,11 +204,13 @@ func (r *multiplier) matrix(a *hcl.Attribute, b *block, m *multiple) bool {
 func (r *multiplier) axis(name string, list cty.Value, at hcl.Range) (axis, bool) {
 	x := axis{name: name}
 	if !hclsyntax.ValidIdentifier(name) {
-		r.addf(at, "A name begins with a letter and goes on with letters, digits, _ and -.", "%q is not a valid name for an axis", name)
+		r.addf(at, "A name begins with a letter and goes on with letters, digits, _ and -.",
+			"%q is not a valid name for an axis", name)
 		return x, false
 	}
 	if t := list.Type(); list.IsNull() || !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
-		r.addf(at, fmt.Sprintf("It is %s. Write %s = [\"a\", \"b\"].", kind(list), name), "the axis %s of the matrix must be a list", name)
+		r.addf(at, fmt.Sprintf("It is %s. Write %s = [\"a\", \"b\"].", kind(list), name),
+			"the axis %s of the matrix must be a list", name)
 		return x, false
 	}
 	if list.LengthInt() > maxInstances { // not one of them need be checked at
@@ -286,7 +289,8 @@ func keyOf(p hcl.KeyValuePair) (string, bool) {
 // enough limits the number of instances of a task and of the file.
 func (r *multiplier) enough(count int, at hcl.Range, b *block) bool {
 	if count > maxInstances {
-		r.addf(at, fmt.Sprintf("A task has at most %d.", maxInstances), "task %q has more than %d instances", b.name, maxInstances)
+		r.addf(at, fmt.Sprintf("A task has at most %d.", maxInstances), "task %q has more than %d instances", b.name,
+			maxInstances)
 		return false
 	}
 	if r.instances += count; r.instances > maxAllInstances {
@@ -297,5 +301,6 @@ func (r *multiplier) enough(count int, at hcl.Range, b *block) bool {
 }
 
 func (r *multiplier) none(at hcl.Range, b *block, why string) {
-	r.warn(at, fmt.Sprintf("task %q has no instances, because %s", b.name, why), "Nothing runs under this name, and nothing waits for it.")
+	r.warn(at, fmt.Sprintf("task %q has no instances, because %s", b.name, why),
+		"Nothing runs under this name, and nothing waits for it.")
 }

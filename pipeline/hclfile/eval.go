@@ -73,8 +73,9 @@ type outcome struct {
 
 func newEvaluator(r *report, root string, env func(string) (string, bool)) *evaluator {
 	e := &evaluator{
-		report: r, secrets: newSecrets(r.src), env: env, root: cty.StringVal(root), rounds: new(guard.Rounds), touched: newUses(),
-		vars: make(map[string]*variable), locals: make(map[string]*local),
+		report: r, secrets: newSecrets(r.src), env: env, root: cty.StringVal(root), rounds: new(guard.Rounds),
+		touched: newUses(),
+		vars:    make(map[string]*variable), locals: make(map[string]*local),
 	}
 	e.funcs = e.functions(root)
 	return e
@@ -222,7 +223,8 @@ func (r *evaluator) local(name string, l *local) {
 	case inProgress:
 		from := slices.Index(r.way, name)
 		way := append(slices.Clone(r.way[from:]), name)
-		r.add(l.attr.NameRange, "locals wait for each other: "+strings.Join(way, " → "), "Give one of them a value of its own.")
+		r.add(l.attr.NameRange, "locals wait for each other: "+strings.Join(way, " → "),
+			"Give one of them a value of its own.")
 		l.value, l.ok = cty.DynamicVal, false
 		return
 	}
@@ -248,7 +250,8 @@ func (r *evaluator) spend(size int, expr hcl.Expression) bool {
 	}
 	if !r.broke {
 		r.broke = true
-		r.add(expr.Range(), "the values of this file are larger than 64 MiB together", "Keep data in files of their own, or multiply fewer tasks.")
+		r.add(expr.Range(), "the values of this file are larger than 64 MiB together",
+			"Keep data in files of their own, or multiply fewer tasks.")
 	}
 	return false
 }

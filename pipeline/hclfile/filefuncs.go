@@ -66,7 +66,8 @@ func (r *evaluator) readFunc(
 		Type:        function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			if args[0].IsMarked() {
-				return cty.NilVal, function.NewArgErrorf(0, "the name of a file cannot be secret: it is recorded as an input")
+				return cty.NilVal, function.NewArgErrorf(0,
+					"the name of a file cannot be secret: it is recorded as an input")
 			}
 			name, err := inside(args[0].AsString())
 			if err != nil {
@@ -94,7 +95,8 @@ func (r *evaluator) fileSetFunc(f *files) function.Function {
 		Type:        function.StaticReturnType(cty.List(cty.String)),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			if args[0].IsMarked() {
-				return cty.NilVal, function.NewArgErrorf(0, "the pattern cannot be secret: what it finds is recorded as input")
+				return cty.NilVal, function.NewArgErrorf(0,
+					"the pattern cannot be secret: what it finds is recorded as input")
 			}
 			names, err := once(f.sets, args[0].AsString(), f.match)
 			if err != nil {
@@ -146,7 +148,8 @@ func (f *files) open(name string) (*os.File, error) {
 	case err != nil:
 		err = f.why(name, err)
 	case info.IsDir():
-		err = fmt.Errorf("%s is a folder: name a file, or find those in it with fileset(%q)", name, path.Join(name, "**"))
+		err = fmt.Errorf("%s is a folder: name a file, or find those in it with fileset(%q)", name,
+			path.Join(name, "**"))
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%s is not a regular file, and no other can be read", name)
 	}
@@ -166,7 +169,8 @@ func (f *files) why(name string, err error) error {
 		return fmt.Errorf("%s may not be read: change its permissions", name)
 	}
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
-		if _, system := p.Err.(syscall.Errno); !system { //nolint:errorlint // what os.Root says of a way out is no error number
+		// what os.Root says of a way out is no error number
+		if _, system := p.Err.(syscall.Errno); !system { //nolint:errorlint
 			return fmt.Errorf("%s is a link that leads out of the folder of PIPELINE.hcl: only files inside it can be read", name)
 		}
 		err = p.Err
@@ -268,7 +272,8 @@ func (f *files) match(pattern string) ([]string, error) {
 			return nil
 		}
 		if f.walked++; f.walked > maxWalked {
-			return fmt.Errorf("%s looks through more than %d files and folders: begin it with a folder", pattern, maxWalked)
+			return fmt.Errorf("%s looks through more than %d files and folders: begin it with a folder",
+				pattern, maxWalked)
 		}
 		if d.IsDir() || !doublestar.MatchUnvalidated(pattern, name) {
 			return nil

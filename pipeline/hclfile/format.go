@@ -39,7 +39,8 @@ func Format(path string, src []byte) ([]byte, error) {
 		return nil, r.errors(nil)
 	}
 	if !sameTokens(src, out) {
-		r.whole("this file cannot be formatted without changing what it says", "Report it, with the file, as a fault of async-pipeline.")
+		r.whole("this file cannot be formatted without changing what it says",
+			"Report it, with the file, as a fault of async-pipeline.")
 		return nil, r.errors(nil)
 	}
 	return out, nil
@@ -67,7 +68,8 @@ func tokensOf(src []byte) hclsyntax.Tokens {
 			all[i].Bytes = bytes.TrimRight(t.Bytes, " \t\r\n")
 		}
 	}
-	for len(all) > 0 && (all[len(all)-1].Type == hclsyntax.TokenEOF || all[len(all)-1].Type == hclsyntax.TokenNewline) {
+	for len(all) > 0 && (all[len(all)-1].Type == hclsyntax.TokenEOF ||
+		all[len(all)-1].Type == hclsyntax.TokenNewline) {
 		all = all[:len(all)-1]
 	}
 	return all

@@ -18,20 +18,32 @@ import (
 // library is the functions that depend only on their arguments: no clock, no file, no randomness.
 var library = map[string]function.Function{
 	"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,
-	"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "signum": stdlib.SignumFunc,
+	"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc,
+	"signum": stdlib.SignumFunc,
 
-	"chomp": stdlib.ChompFunc, "format": guard.Limited(stdlib.FormatFunc, guard.Formatted), "formatlist": guard.Limited(stdlib.FormatListFunc, guard.Formatted), "indent": guard.Limited(stdlib.IndentFunc, guard.Indented),
-	"join": guard.Limited(stdlib.JoinFunc, guard.Joined), "lower": stdlib.LowerFunc, "regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc,
-	"regexreplace": guard.Limited(stdlib.RegexReplaceFunc, guard.Replaced), "replace": guard.Limited(stdlib.ReplaceFunc, guard.Replaced), "split": stdlib.SplitFunc, "strlen": stdlib.StrlenFunc,
+	"chomp": stdlib.ChompFunc, "format": guard.Limited(stdlib.FormatFunc, guard.Formatted),
+	"formatlist": guard.Limited(stdlib.FormatListFunc, guard.Formatted),
+	"indent":     guard.Limited(stdlib.IndentFunc, guard.Indented),
+	"join":       guard.Limited(stdlib.JoinFunc, guard.Joined), "lower": stdlib.LowerFunc, "regex": stdlib.RegexFunc,
+	"regexall":     stdlib.RegexAllFunc,
+	"regexreplace": guard.Limited(stdlib.RegexReplaceFunc, guard.Replaced),
+	"replace":      guard.Limited(stdlib.ReplaceFunc, guard.Replaced), "split": stdlib.SplitFunc,
+	"strlen": stdlib.StrlenFunc,
 	"strrev": stdlib.ReverseFunc, "substr": stdlib.SubstrFunc, "title": stdlib.TitleFunc, "trim": stdlib.TrimFunc,
-	"trimprefix": stdlib.TrimPrefixFunc, "trimspace": stdlib.TrimSpaceFunc, "trimsuffix": stdlib.TrimSuffixFunc, "upper": stdlib.UpperFunc,
+	"trimprefix": stdlib.TrimPrefixFunc, "trimspace": stdlib.TrimSpaceFunc, "trimsuffix": stdlib.TrimSuffixFunc,
+	"upper": stdlib.UpperFunc,
 
 	"chunklist": stdlib.ChunklistFunc, "coalesce": stdlib.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc,
-	"compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": stdlib.DistinctFunc,
-	"element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "hasindex": stdlib.HasIndexFunc, "index": stdlib.IndexFunc,
-	"keys": stdlib.KeysFunc, "length": lengthFunc, "lookup": stdlib.LookupFunc, "merge": stdlib.MergeFunc, "range": stdlib.RangeFunc,
-	"reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc, "setproduct": guard.Limited(stdlib.SetProductFunc, guard.Product),
-	"setsubtract": stdlib.SetSubtractFunc, "setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc,
+	"compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc,
+	"distinct": stdlib.DistinctFunc,
+	"element":  stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "hasindex": stdlib.HasIndexFunc,
+	"index": stdlib.IndexFunc,
+	"keys":  stdlib.KeysFunc, "length": lengthFunc, "lookup": stdlib.LookupFunc, "merge": stdlib.MergeFunc,
+	"range":   stdlib.RangeFunc,
+	"reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc,
+	"setproduct":  guard.Limited(stdlib.SetProductFunc, guard.Product),
+	"setsubtract": stdlib.SetSubtractFunc, "setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc,
+	"sort":   stdlib.SortFunc,
 	"values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 
 	"base64decode": base64DecodeFunc, "base64encode": base64EncodeFunc, "csvdecode": stdlib.CSVDecodeFunc,
@@ -49,7 +61,8 @@ func (r *evaluator) functions(root string) map[string]function.Function {
 	all := map[string]function.Function{
 		"env": r.envFunc(), "secret": r.secretFunc(),
 		"file": r.readFunc(
-			f, "The text of a file, which is UTF-8 and at most 1 MiB; trimspace() takes off its last line end.", f.texts, f.text),
+			f, "The text of a file, which is UTF-8 and at most 1 MiB; trimspace() takes off its last line end.",
+			f.texts, f.text),
 		"filesha256": r.readFunc(f, "The SHA-256 of a file, in hexadecimal.", f.hashes, f.hash),
 		"fileset":    r.fileSetFunc(f),
 	}
@@ -77,7 +90,8 @@ func (r *evaluator) envFunc() function.Function {
 			if len(args) == 2 {
 				return args[1], nil
 			}
-			return cty.NilVal, function.NewArgErrorf(0, "%s is not set, and there is no default: write env(%q, \"…\")", name, name)
+			return cty.NilVal, function.NewArgErrorf(0,
+				"%s is not set, and there is no default: write env(%q, \"…\")", name, name)
 		},
 	})
 }
@@ -94,7 +108,8 @@ func (r *evaluator) secretFunc() function.Function {
 			}
 			name := args[0].AsString()
 			if name == "" || strings.ContainsAny(name, "=\x00") {
-				return cty.NilVal, function.NewArgErrorf(0, "%q cannot be the name of a variable of the environment", name)
+				return cty.NilVal, function.NewArgErrorf(0,
+					"%q cannot be the name of a variable of the environment", name)
 			}
 			return r.secret(name), nil
 		},

@@ -21,7 +21,8 @@ func (r *reader) glob(s string, at hcl.Range, what string) (string, bool) {
 	pattern, wrong, do := cleanGlob(pattern)
 	switch {
 	case wrong == "" && strings.HasSuffix(pattern, "/"):
-		r.addf(at, "Write "+strings.TrimRight(pattern, "/")+"/** for everything in the folder.", "%s names a folder", what)
+		r.addf(at, "Write "+strings.TrimRight(pattern, "/")+"/** for everything in the folder.",
+			"%s names a folder", what)
 	case wrong != "":
 		r.addf(at, do, "a pattern in %s %s", what, wrong)
 	case negated:
@@ -32,8 +33,8 @@ func (r *reader) glob(s string, at hcl.Range, what string) (string, bool) {
 	return "", false
 }
 
-// cleanGlob cleans a pattern. It returns what is wrong with one that cannot be read or could match outside of the root, and
-// what to do.
+// cleanGlob cleans a pattern. It returns what is wrong with one that cannot be read or could match outside of the
+// root, and what to do.
 func cleanGlob(pattern string) (clean, wrong, do string) {
 	for strings.HasPrefix(pattern, "./") {
 		pattern = strings.TrimLeft(strings.TrimPrefix(pattern, "."), "/")

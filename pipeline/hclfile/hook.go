@@ -17,7 +17,8 @@ type hooks struct{ *commands }
 // agentHook reads on_fail "agent" of a task.
 func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
 	h := &pipeline.AgentHook{}
-	if a := r.need(b, "use", "Write use = agent.NAME.", "on_fail %q of task %q names no agent", "agent", r.inst.base); a != nil {
+	if a := r.need(b, "use", "Write use = agent.NAME.", "on_fail %q of task %q names no agent", "agent",
+		r.inst.base); a != nil {
 		if to, _, ok := r.ref(a.Expr, "agent", a.Name); ok {
 			h.Use = to.d.name
 		}
@@ -48,8 +49,10 @@ func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
 		r.addf(b.at, example, "on_fail %q of task %q has no budget: there is no unlimited one", "agent", r.inst.base)
 	}
 	for _, c := range budgets {
-		h.Budget.Attempts = r.number(r.need(c, "attempts", "Write attempts = 1.", "the budget has no attempts: there is no unlimited budget"), 1, 5)
-		h.Budget.WallClock = r.duration(r.need(c, "wall_clock", `Write wall_clock = "5m".`, "the budget has no wall_clock: there is no unlimited budget"))
+		h.Budget.Attempts = r.number(r.need(c, "attempts", "Write attempts = 1.",
+			"the budget has no attempts: there is no unlimited budget"), 1, 5)
+		h.Budget.WallClock = r.duration(r.need(c, "wall_clock", `Write wall_clock = "5m".`,
+			"the budget has no wall_clock: there is no unlimited budget"))
 		h.Budget.Tokens = r.tokens(c.attrs["tokens"])
 		h.Budget.CostUSD = r.dollars(c.attrs["cost_usd"])
 	}
@@ -60,7 +63,9 @@ func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
 func (r *hooks) output(b *block) string {
 	s, ok := r.str(b, "output")
 	if ok && s != "tree" && s != "diff" {
-		r.addf(b.attrs["output"].Expr.Range(), `Write "tree" where the agent edits the copy, "diff" where it prints a unified diff.`, "output cannot be %q", s)
+		r.addf(b.attrs["output"].Expr.Range(),
+			`Write "tree" where the agent edits the copy, "diff" where it prints a unified diff.`,
+			"output cannot be %q", s)
 	}
 	return cmp.Or(s, "tree")
 }
@@ -68,7 +73,8 @@ func (r *hooks) output(b *block) string {
 // runHook reads on_fail "run" of a task.
 func (r *hooks) runHook(b *block) *pipeline.RunHook {
 	h := &pipeline.RunHook{}
-	h.Run = r.command(r.need(b, "run", `Write run = ["./notify.sh"].`, "on_fail %q of task %q has nothing to run", "run", r.inst.base))
+	h.Run = r.command(r.need(b, "run", `Write run = ["./notify.sh"].`, "on_fail %q of task %q has nothing to run",
+		"run", r.inst.base))
 	h.Timeout = r.duration(b.attrs["timeout"])
 	return h
 }
@@ -80,7 +86,8 @@ func (r *hooks) fallback(a *hcl.Attribute, use string) (names []string) {
 	}
 	parts, diags := hcl.ExprList(a.Expr)
 	if diags.HasErrors() {
-		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [agent.NAME].", a.Name), "%s must be a list of references, written out", a.Name)
+		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [agent.NAME].", a.Name),
+			"%s must be a list of references, written out", a.Name)
 		return nil
 	}
 	for _, p := range parts {

@@ -69,7 +69,8 @@ func (j *jsonFile) pairs(expr hcl.Expression, what string) []pair {
 
 func (j *jsonFile) fresh(name string, at hcl.Range, first map[string]hcl.Range) bool {
 	if before, ok := first[name]; ok {
-		j.addf(at, fmt.Sprintf("The first is on line %d; write each name once.", before.Start.Line), "%q is written twice", name)
+		j.addf(at, fmt.Sprintf("The first is on line %d; write each name once.", before.Start.Line),
+			"%q is written twice", name)
 		return false
 	}
 	first[name] = at
@@ -124,8 +125,9 @@ func (j *jsonFile) blocks(p pair, w *word) []*hclsyntax.Block {
 		}
 		for _, o := range j.objects(label.value, fmt.Sprintf("%s %q", p.name, label.name)) {
 			all = append(all, &hclsyntax.Block{
-				Type: p.name, TypeRange: label.nameAt, Labels: []string{label.name}, LabelRanges: []hcl.Range{label.nameAt},
-				Body: j.body(o, inner, fmt.Sprintf("%s %q", p.name, label.name)),
+				Type: p.name, TypeRange: label.nameAt, Labels: []string{label.name},
+				LabelRanges: []hcl.Range{label.nameAt},
+				Body:        j.body(o, inner, fmt.Sprintf("%s %q", p.name, label.name)),
 			})
 		}
 	}
@@ -188,7 +190,8 @@ func (j *jsonFile) expression(expr hcl.Expression) hclsyntax.Expression {
 		first := make(map[string]hcl.Range)
 		for _, m := range members {
 			if key, _ := guard.Evaluate(m.Key, nil); j.fresh(key.AsString(), m.Key.Range(), first) {
-				object.Items = append(object.Items, hclsyntax.ObjectConsItem{KeyExpr: j.expression(m.Key), ValueExpr: j.expression(m.Value)})
+				object.Items = append(object.Items,
+					hclsyntax.ObjectConsItem{KeyExpr: j.expression(m.Key), ValueExpr: j.expression(m.Value)})
 			}
 		}
 		return object

@@ -82,12 +82,14 @@ func (r *evaluator) checkName(t hcl.Traversal, p place) bool {
 	switch root {
 	case "var":
 		if _, ok := r.vars[second]; !ok {
-			r.wrongWord(at, fmt.Sprintf("there is no variable %q", second), second, r.varNames(), fmt.Sprintf("Declare it: variable %q { … }", second))
+			r.wrongWord(at, fmt.Sprintf("there is no variable %q", second), second, r.varNames(),
+				fmt.Sprintf("Declare it: variable %q { … }", second))
 			return false
 		}
 	case "local":
 		if _, ok := r.locals[second]; !ok {
-			r.wrongWord(at, fmt.Sprintf("there is no local %q", second), second, slices.Sorted(maps.Keys(r.locals)), "Declare it in a locals block.")
+			r.wrongWord(at, fmt.Sprintf("there is no local %q", second), second, slices.Sorted(maps.Keys(r.locals)),
+				"Declare it in a locals block.")
 			return false
 		}
 	case "path":
@@ -115,7 +117,8 @@ func (r *evaluator) foreignName(t hcl.Traversal, at hcl.Range, root string, p pl
 	summary := root + " is not a pipeline value"
 	switch {
 	case len(t) > 1 && (root == "task" || root == "agent"):
-		r.addf(at, "It may be used in depends_on, verify, tasks and use only.", "%s.… names a block and is not a value", root)
+		r.addf(at, "It may be used in depends_on, verify, tasks and use only.",
+			"%s.… names a block and is not a value", root)
 	case isVar:
 		r.wrongWord(at, summary, "var."+root, []string{"var." + root}, "")
 	case isLocal:
@@ -123,14 +126,17 @@ func (r *evaluator) foreignName(t hcl.Traversal, at hcl.Range, root string, p pl
 	case p.shell && len(t) == 1 && r.inTemplate(at):
 		r.add(at, summary, fmt.Sprintf("write $%s, or $${%s}", root, root))
 	case len(t) == 1 && r.inTemplate(at):
-		r.add(at, summary, fmt.Sprintf("write env(%q) for the environment's, or $${%s} for a shell to read", root, root))
+		r.add(at, summary, fmt.Sprintf("write env(%q) for the environment's, or $${%s} for a shell to read",
+			root, root))
 	case len(t) > 1 && (root == "env" || root == "secret"):
 		second, _ := step(t)
 		r.add(at, summary, fmt.Sprintf("Write %s(%q).", root, second))
 	case len(t) > 1:
-		r.wrongWord(at, summary, root, []string{"var", "local", "path", "each", "matrix"}, "The values are var.NAME, local.NAME and path.root, and each or matrix in a task that has several instances.")
+		r.wrongWord(at, summary, root, []string{"var", "local", "path", "each", "matrix"},
+			"The values are var.NAME, local.NAME and path.root, and each or matrix in a task that has several instances.")
 	default:
-		r.add(at, summary, fmt.Sprintf("Put text in quotes: %q. A variable of the environment is env(%q).", root, root))
+		r.add(at, summary, fmt.Sprintf("Put text in quotes: %q. A variable of the environment is env(%q).",
+			root, root))
 	}
 }
 
@@ -167,13 +173,16 @@ func (r *evaluator) rootName(t hcl.Traversal, at hcl.Range, root string) bool {
 	second, has := step(t)
 	switch {
 	case r.inst.base == "":
-		r.addf(at, "It has another value in each instance of the task.", "%s may be used in a task with %s only", root, from)
+		r.addf(at, "It has another value in each instance of the task.",
+			"%s may be used in a task with %s only", root, from)
 	case in == nil: // in for_each or matrix themselves
-		r.addf(at, "The instances are made from this value; it may name var, local and path.", "%s cannot be used in for_each or matrix", root)
+		r.addf(at, "The instances are made from this value; it may name var, local and path.",
+			"%s cannot be used in for_each or matrix", root)
 	case in.root == "" && in.broken: // both of them
 		return true
 	case in.root == "":
-		r.addf(at, fmt.Sprintf("Give the task a %s, or write the value instead.", from), "%s needs a %s, which task %q does not have", root, from, r.inst.base)
+		r.addf(at, fmt.Sprintf("Give the task a %s, or write the value instead.", from),
+			"%s needs a %s, which task %q does not have", root, from, r.inst.base)
 	case in.root != root && root == "each":
 		r.addf(at, "Write matrix.AXIS.", "each needs a for_each, and task %q has a matrix", r.inst.base)
 	case in.root != root:

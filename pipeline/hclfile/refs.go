@@ -94,7 +94,8 @@ func (r *references) refs(a *hcl.Attribute) refList {
 	}
 	parts, diags := hcl.ExprList(a.Expr)
 	if diags.HasErrors() {
-		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [task.NAME].", a.Name), "%s must be a list of references, written out", a.Name)
+		r.addf(a.Expr.Range(), fmt.Sprintf("Write %s = [task.NAME].", a.Name),
+			"%s must be a list of references, written out", a.Name)
 		return refList{}
 	}
 	all := refList{fine: true}
@@ -130,7 +131,8 @@ func (r *references) notTooMany(all refList, at hcl.Range) refList {
 	if r.edges += all.edges; r.edges <= maxEdges {
 		return all
 	}
-	r.addf(at, "Let them wait for one task that waits for all the others.", "the tasks of this file name each other more than %d times", maxEdges)
+	r.addf(at, "Let them wait for one task that waits for all the others.",
+		"the tasks of this file name each other more than %d times", maxEdges)
 	return refList{}
 }
 
@@ -145,7 +147,8 @@ func (r *references) ref(expr hcl.Expression, kind, what string) (to ref, keyed,
 	t, key, diags := reference(expr)
 	if diags.HasErrors() {
 		detail := fmt.Sprintf("Write %s.NAME.", kind)
-		if v, diags := guard.Evaluate(expr, nil); !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() {
+		if v, diags := guard.Evaluate(expr, nil); !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() &&
+			!v.IsNull() {
 			if name := strings.TrimPrefix(v.AsString(), kind+"."); known[name] != nil {
 				detail = fmt.Sprintf("Write %s.%s, without quotes.", kind, name)
 			}
@@ -162,14 +165,16 @@ func (r *references) ref(expr hcl.Expression, kind, what string) (to ref, keyed,
 		r.add(at, mustRefer, fmt.Sprintf("Write %s.NAME.", kind))
 		return ref{}, false, false
 	case known[name] == nil:
-		r.wrongWord(at, fmt.Sprintf("there is no %s %q", kind, name), name, slices.Sorted(maps.Keys(known)), fmt.Sprintf("Declare it: %s %q { … }", kind, name))
+		r.wrongWord(at, fmt.Sprintf("there is no %s %q", kind, name), name, slices.Sorted(maps.Keys(known)),
+			fmt.Sprintf("Declare it: %s %q { … }", kind, name))
 		return ref{}, false, false
 	}
 	d := known[name]
 	to = ref{d, d.first, d.count, key == nil, at}
 	switch {
 	case len(t) > 2:
-		r.add(at, mustRefer, fmt.Sprintf(`Write %s.%s, or %s.%s["KEY"] for one of several instances.`, kind, name, kind, name))
+		r.add(at, mustRefer, fmt.Sprintf(`Write %s.%s, or %s.%s["KEY"] for one of several instances.`, kind, name,
+			kind, name))
 		return ref{}, false, false
 	case key == nil:
 		return to, false, true
@@ -261,7 +266,8 @@ func (r *references) relations() {
 			if name, ok := o.waits(to, v.task, mark, seen); ok {
 				mark++ // a search that has found something has not seen everything
 				told[to.at.Start] = true
-				r.addf(to.at, fmt.Sprintf("It would run before %s has passed. Name tasks that can run without it.", r.names[v.task]),
+				r.addf(to.at, fmt.Sprintf("It would run before %s has passed. Name tasks that can run without it.",
+					r.names[v.task]),
 					"verify names %q, which depends on %q", r.names[name], r.names[v.task])
 			}
 		}
@@ -296,7 +302,8 @@ func (o *order) cycles() bool {
 							"tasks wait for each other: %s → %s", d.d.name, d.d.name)
 						continue
 					}
-					o.addf(d.at, "Take one of them out of a depends_on.", "tasks wait for each other: %s", o.round(way, j))
+					o.addf(d.at, "Take one of them out of a depends_on.", "tasks wait for each other: %s",
+						o.round(way, j))
 				}
 			}
 		}

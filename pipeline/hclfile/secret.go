@@ -121,7 +121,8 @@ func (r *secrets) says(text string) bool {
 // close excludes a place of the file from says: the default of a sensitive variable.
 func (r *secrets) close(at hcl.Range) {
 	if at.Start.Byte < at.End.Byte && at.End.Byte <= len(r.file) {
-		i, _ := slices.BinarySearchFunc(r.closed, at, func(a, b hcl.Range) int { return cmp.Compare(a.Start.Byte, b.Start.Byte) })
+		i, _ := slices.BinarySearchFunc(r.closed, at,
+			func(a, b hcl.Range) int { return cmp.Compare(a.Start.Byte, b.Start.Byte) })
 		r.closed = slices.Insert(r.closed, i, at)
 	}
 }

@@ -18,9 +18,11 @@ func (r *commands) warnVars(a *hcl.Attribute) {
 	for _, t := range append(direct, slices.DeleteFunc(names, isVar)...) {
 		vars := r.varsOf(t)
 		name, _ := step(t)
-		if value := t.RootName() + "." + name; r.inst.of != nil && t.RootName() == r.inst.of.root && len(vars) > 0 && !whole(a.Expr) {
+		if value := t.RootName() + "." + name; r.inst.of != nil && t.RootName() == r.inst.of.root && len(vars) > 0 &&
+			!whole(a.Expr) {
 			if !told[value] {
-				r.warnText(t, fmt.Sprintf("%s, which is made from var.%s,", value, strings.Join(vars, ", var.")), name, value, r.isText(t))
+				r.warnText(t, fmt.Sprintf("%s, which is made from var.%s,", value, strings.Join(vars, ", var.")), name,
+					value, r.isText(t))
 			}
 			told[value] = true
 			continue
@@ -41,7 +43,8 @@ func (r *commands) warnText(t hcl.Traversal, what, name, value string, isText bo
 		value = "…"
 	}
 	r.warn(t.SourceRange(), what+" becomes part of a shell text",
-		fmt.Sprintf(`The shell reads what is in it. Write env = { %s = %s } and "$%s" in the text.`, upper, value, upper))
+		fmt.Sprintf(`The shell reads what is in it. Write env = { %s = %s } and "$%s" in the text.`, upper,
+			value, upper))
 }
 
 // whole reports whether an expression is a single name: the text is then written somewhere else.

@@ -78,10 +78,12 @@ func untorn(tokens hclsyntax.Tokens, diags hcl.Diagnostics) hcl.Diagnostics {
 			at := t.Range
 			at.End = at.Start
 			at.End.Byte, at.End.Column = at.End.Byte+2, at.End.Column+2
-			return cut(at, "a quote is missing in this line", "Outside of quotes /* begins a comment, up to the next */."+unread)
+			return cut(at, "a quote is missing in this line",
+				"Outside of quotes /* begins a comment, up to the next */."+unread)
 		case t.Type == hclsyntax.TokenComment && i > 0 && tokens[i-1].Type == hclsyntax.TokenTemplateInterp &&
 			tokens[i-1].Range.End.Byte == t.Range.Start.Byte && t.Bytes[0] == '#' && bytes.IndexByte(t.Bytes, '}') > 0:
-			return cut(tokens[i-1].Range, "a comment begins in this text", "Behind ${ a # begins a comment, to the end of the line.")
+			return cut(tokens[i-1].Range, "a comment begins in this text",
+				"Behind ${ a # begins a comment, to the end of the line.")
 		}
 	}
 	return diags

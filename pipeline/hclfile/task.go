@@ -16,8 +16,8 @@ type tasks struct {
 	hooks *hooks
 }
 
-// instances reads a task block: one task, or an instance for each element. After three instances with faults of their own the
-// others are left: they will have the same.
+// instances reads a task block: one task, or an instance for each element. After three instances with faults of
+// their own the others are left: they will have the same.
 func (r *tasks) instances(b *block, d *declared) []*pipeline.Task {
 	defer r.inside(instance{})
 	all := make([]*pipeline.Task, 0, d.count)
@@ -47,7 +47,8 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 		t.DependsOn = all.names
 		r.deps = append(r.deps, refsOf{number, all.refs})
 	}
-	t.Run = r.command(r.need(b, "run", `Write run = ["program", "argument"] or run = "shell text".`, "task %q has nothing to run", b.name))
+	t.Run = r.command(r.need(b, "run", `Write run = ["program", "argument"] or run = "shell text".`,
+		"task %q has nothing to run", b.name))
 	t.Env = r.env(b.attrs["env"])
 	t.PassEnv = r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName)
 	t.Dir = r.dir(b)
@@ -60,7 +61,8 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 		switch c.word.name {
 		case "agent":
 			if agents++; agents > 1 {
-				r.addf(c.at, "A failure has one proposed fix. Put both wishes into one block.", "a second on_fail %q of task %q", "agent", b.name)
+				r.addf(c.at, "A failure has one proposed fix. Put both wishes into one block.",
+					"a second on_fail %q of task %q", "agent", b.name)
 			}
 			t.OnFail = append(t.OnFail, pipeline.Hook{Pos: r.pos(c.at), Agent: r.hooks.agentHook(c, number)})
 		case "run":

@@ -32,7 +32,8 @@ type item struct {
 // open refuses a value that is secret or null. what names it in messages.
 func (r *reader) open(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
 	if v.ContainsMarked() {
-		r.addf(at, "It would be written down. A secret may be used in env and in run only.", "%s may not be made from a secret", what)
+		r.addf(at, "It would be written down. A secret may be used in env and in run only.",
+			"%s may not be made from a secret", what)
 		return v, false
 	}
 	if v.IsNull() {
@@ -327,7 +328,8 @@ func (r *reader) exitCodes(a *hcl.Attribute) []int {
 		if !fine {
 			continue
 		}
-		n, fine := r.wholeOf(v, i.at, "a code in "+a.Name, 1, 255, false, "0 is a task that passed, and no program can exit with more than 255.")
+		n, fine := r.wholeOf(v, i.at, "a code in "+a.Name, 1, 255, false,
+			"0 is a task that passed, and no program can exit with more than 255.")
 		if fine && !slices.Contains(all, int(n)) {
 			all = append(all, int(n))
 		}
@@ -336,13 +338,16 @@ func (r *reader) exitCodes(a *hcl.Attribute) []int {
 }
 
 func (r *reader) passName(s string, at hcl.Range) (string, bool) {
-	if strings.TrimSpace(s) == "" || strings.ContainsAny(s, "=\n\r") || strings.Contains(strings.TrimSuffix(s, "*"), "*") {
-		r.addf(at, `Write a name such as "GOFLAGS", or its beginning: "AWS_*".`, "%q is not a name in the environment", s)
+	if strings.TrimSpace(s) == "" || strings.ContainsAny(s, "=\n\r") ||
+		strings.Contains(strings.TrimSuffix(s, "*"), "*") {
+		r.addf(at, `Write a name such as "GOFLAGS", or its beginning: "AWS_*".`,
+			"%q is not a name in the environment", s)
 		return "", false
 	}
 	if namesKey(s) && !r.hides(s) {
-		r.warn(at, s+" is passed without being hidden", fmt.Sprintf("Logs and records show its value wherever a command "+
-			"prints it. If it is secret, write env = { %s = secret(%q) } in the task that needs it.", s, s))
+		r.warn(at, s+" is passed without being hidden",
+			fmt.Sprintf("Logs and records show its value wherever a command "+
+				"prints it. If it is secret, write env = { %s = secret(%q) } in the task that needs it.", s, s))
 	}
 	return s, true
 }
@@ -393,7 +398,8 @@ func (r *reader) key(v cty.Value, at hcl.Range, what string) (string, bool) {
 		r.addf(at, "Take it out.", "%s contains null", what)
 		return "", false
 	case !v.Type().IsPrimitiveType():
-		r.addf(at, fmt.Sprintf("It is %s. A name is made from each element.", kind(v)), "%s contains what is not text", what)
+		r.addf(at, fmt.Sprintf("It is %s. A name is made from each element.", kind(v)),
+			"%s contains what is not text", what)
 		return "", false
 	}
 	text, err := convert.Convert(v, cty.String)
@@ -403,7 +409,8 @@ func (r *reader) key(v cty.Value, at hcl.Range, what string) (string, bool) {
 	}
 	s := text.AsString()
 	if s == "" || strings.ContainsFunc(s, unicode.IsControl) {
-		r.addf(at, "A name is made from each element: write a text on one line.", "%s contains a text that is empty or has control characters", what)
+		r.addf(at, "A name is made from each element: write a text on one line.",
+			"%s contains a text that is empty or has control characters", what)
 		return "", false
 	}
 	return s, true
@@ -421,7 +428,8 @@ func (r *reader) need(b *block, name, detail, format string, args ...any) *hcl.A
 // name checks that a block's name is valid and that no block before it has the same.
 func (r *reader) name(b *block, first map[string]hcl.Range) bool {
 	if !hclsyntax.ValidIdentifier(b.name) {
-		r.addf(b.nameAt, "A name begins with a letter and goes on with letters, digits, _ and -.", "%q is not a valid name", b.name)
+		r.addf(b.nameAt, "A name begins with a letter and goes on with letters, digits, _ and -.",
+			"%q is not a valid name", b.name)
 		return false
 	}
 	if at, ok := first[b.name]; ok {

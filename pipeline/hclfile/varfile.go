@@ -44,7 +44,8 @@ func (r *variables) varFiles(secret bool) []*varFile {
 			}
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				e.Summary, e.Detail = "the file that --var-file names does not exist", "Its path is relative to the folder you work in."
+				e.Summary, e.Detail = "the file that --var-file names does not exist",
+					"Its path is relative to the folder you work in."
 			case errors.Is(err, fs.ErrPermission):
 				e.Detail = "Change its permissions."
 			}
@@ -112,7 +113,8 @@ func (f *varFile) native(src []byte) ([]*hcl.Attribute, bool) {
 		return nil, false
 	}
 	for _, b := range body.Blocks {
-		f.add(b.TypeRange, "a file of variables contains no blocks", "Write NAME = VALUE. A variable is declared in PIPELINE.hcl.")
+		f.add(b.TypeRange, "a file of variables contains no blocks",
+			"Write NAME = VALUE. A variable is declared in PIPELINE.hcl.")
 	}
 	attrs := make(map[string]*hcl.Attribute)
 	for name, a := range body.Attributes {

@@ -131,7 +131,8 @@ func (r *variables) variable(b *block, secret bool, files []*varFile) *variable 
 		value, from = fallback, "It is the default."
 	default:
 		if !b.faulty {
-			r.addf(b.at, fmt.Sprintf("Give one with --var %s=VALUE, with --var-file or with %s%s, or write a default.", b.name, VarPrefix, b.name),
+			r.addf(b.at, fmt.Sprintf("Give one with --var %s=VALUE, with --var-file or with %s%s, or write a default.",
+				b.name, VarPrefix, b.name),
 				"variable %q has no value", b.name)
 		}
 		return bad
@@ -173,7 +174,8 @@ func (r *variables) varDefault(b *block, typ cty.Type, defaults *typeexpr.Defaul
 	}
 	at := a.Expr.Range()
 	if v.ContainsMarked() {
-		r.add(at, "a default may not be made from a secret", "Write secret() where the value is needed: in env or run.")
+		r.add(at, "a default may not be made from a secret",
+			"Write secret() where the value is needed: in env or run.")
 		return cty.NilVal, false
 	}
 	if v.IsNull() {
@@ -333,18 +335,22 @@ func stranger(v cty.Value, typ cty.Type) (name string, known []string) {
 // so that a condition can compare them.
 func (r *variables) validations(b *block) {
 	for _, c := range b.of("validation") {
-		condition := r.need(c, "condition", fmt.Sprintf("Write condition = length(var.%s) > 0.", b.name), "a validation of variable %q has no condition", b.name)
-		message := r.need(c, "error_message", fmt.Sprintf(`Write error_message = "%s must …".`, b.name), "a validation of variable %q has no error_message", b.name)
+		condition := r.need(c, "condition", fmt.Sprintf("Write condition = length(var.%s) > 0.", b.name),
+			"a validation of variable %q has no condition", b.name)
+		message := r.need(c, "error_message", fmt.Sprintf(`Write error_message = "%s must …".`, b.name),
+			"a validation of variable %q has no error_message", b.name)
 		if condition == nil || message == nil || !r.onlyVars(message) || !r.onlyVars(condition) {
 			continue
 		}
 		text, ok := r.str(c, "error_message")
 		if ok && strings.TrimSpace(text) == "" {
-			r.addf(message.Expr.Range(), fmt.Sprintf(`Write error_message = "%s must …".`, b.name), "error_message is empty")
+			r.addf(message.Expr.Range(), fmt.Sprintf(`Write error_message = "%s must …".`, b.name),
+				"error_message is empty")
 			ok = false
 		}
 		if holds, known := r.holds(condition); ok && known && !holds {
-			r.addf(condition.Expr.Range(), r.vars[b.name].from, "var.%s is refused: %s", b.name, strings.Join(strings.Fields(text), " "))
+			r.addf(condition.Expr.Range(), r.vars[b.name].from, "var.%s is refused: %s", b.name,
+				strings.Join(strings.Fields(text), " "))
 		}
 	}
 }
@@ -354,7 +360,8 @@ func (r *variables) onlyVars(a *hcl.Attribute) bool {
 	fine := true
 	for _, t := range a.Expr.Variables() {
 		if slices.Contains([]string{"local", "path", "each", "matrix", "run"}, t.RootName()) {
-			r.addf(t.SourceRange(), "Write the value itself, or make it a variable.", "%s can name variables only", a.Name)
+			r.addf(t.SourceRange(), "Write the value itself, or make it a variable.",
+				"%s can name variables only", a.Name)
 			fine = false
 		}
 	}
@@ -371,7 +378,8 @@ func (r *variables) holds(a *hcl.Attribute) (holds, known bool) {
 	plain, marks := v.Unmark()
 	for _, name := range markNames(marks) {
 		if !strings.HasPrefix(name, "var.") {
-			r.add(at, "a condition may not ask for secret()", "It is checked while the file is read, when a secret need not be set. Make it a sensitive variable.")
+			r.add(at, "a condition may not ask for secret()",
+				"It is checked while the file is read, when a secret need not be set. Make it a sensitive variable.")
 			return false, false
 		}
 	}

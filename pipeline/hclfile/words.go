@@ -128,8 +128,9 @@ func Language() Schema {
 
 func describe(w *word) Schema {
 	s := Schema{
-		Name: w.name, Label: w.label, Doc: w.doc, Required: w.must, Repeats: w.name != "" && !w.once, AnyAttributes: w.free,
-		Attributes: []Attribute{}, Blocks: []Schema{},
+		Name: w.name, Label: w.label, Doc: w.doc, Required: w.must, Repeats: w.name != "" && !w.once,
+		AnyAttributes: w.free,
+		Attributes:    []Attribute{}, Blocks: []Schema{},
 	}
 	for _, i := range w.inner {
 		switch {

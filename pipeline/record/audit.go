@@ -36,7 +36,8 @@ func (s *Sealed) auditJournal(r *journal.Report) {
 		}
 		return
 	}
-	if c, ok := r.Chain(file, "journal of run.json", nil, &journal.End{Lines: s.Journal.Lines, Head: s.Journal.Head}, true); ok {
+	if c, ok := r.Chain(file, "journal of run.json", nil,
+		&journal.End{Lines: s.Journal.Lines, Head: s.Journal.Head}, true); ok {
 		if int64(len(c.Lines)) > s.Journal.Lines {
 			r.Fault(file, fmt.Sprintf("line %d", s.Journal.Lines+1), "nothing: the verdict was sealed", "a line")
 			return
@@ -79,8 +80,8 @@ func (s *Sealed) auditLog(r *journal.Report, t *Task) {
 	}
 }
 
-// Check returns an error where the journal beside the verdict is not the one that the verdict was made from: a line was
-// changed, added or removed, or the two disagree. Unlike Audit it reads no more than fits into the memory.
+// Check returns an error where the journal beside the verdict is not the one that the verdict was made from: a line
+// was changed, added or removed, or the two disagree. Unlike Audit it reads no more than fits into the memory.
 func (s *Sealed) Check() error {
 	path := filepath.Join(s.Dir, "events.jsonl")
 	b, err := readFile(s.Dir, "events.jsonl", recordfile.MaxJSON)
@@ -100,7 +101,8 @@ func (s *Sealed) Check() error {
 	case s.Journal == nil:
 		return fmt.Errorf("%s is there, and run.json knows of no journal: run.json was changed", path)
 	case torn || int64(len(lines)) != s.Journal.Lines:
-		return fmt.Errorf("%s has %d whole lines, and run.json says %d: %s", path, len(lines), s.Journal.Lines, changed)
+		return fmt.Errorf("%s has %d whole lines, and run.json says %d: %s", path, len(lines),
+			s.Journal.Lines, changed)
 	case len(lines) > 0 && (s.Journal.Head == nil || recordfile.Digest(lines[len(lines)-1]) != *s.Journal.Head):
 		return fmt.Errorf("%s does not end with the line that run.json names: %s", path, changed)
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// plainly is the limit of what a record can cost: for each task a file made and written, and two lines appended to one file.
+// plainly is the limit of what a record can cost: for each task a file made and written, and two lines appended to
+// one file.
 func plainly(b *testing.B, tasks int) time.Duration {
 	dir := b.TempDir()
 	line := make([]byte, 300)
@@ -27,8 +28,8 @@ func plainly(b *testing.B, tasks int) time.Duration {
 	return time.Since(start) / time.Duration(tasks)
 }
 
-// BenchmarkRecord is what the record of a task costs: its log with one line, its two lines of the journal, and its share of
-// run.json, against the limit ("x-plain").
+// BenchmarkRecord is what the record of a task costs: its log with one line, its two lines of the journal, and its
+// share of run.json, against the limit ("x-plain").
 func BenchmarkRecord(b *testing.B) {
 	const tasks = 1000
 	names := make([]string, tasks)

@@ -48,7 +48,8 @@ func readFile(dir, name string, limit int64) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if size > limit {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read", filepath.Join(dir, name), size, limit)
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read", filepath.Join(dir, name),
+			size, limit)
 	}
 	return io.ReadAll(io.LimitReader(f, limit))
 }

@@ -106,7 +106,8 @@ func TestLogTail(t *testing.T) {
 	}
 }
 
-// A second log of a task begins anew, and so does one in whose place somebody has put something: a link is not followed.
+// A second log of a task begins anew, and so does one in whose place somebody has put something: a link is not
+// followed.
 func TestLogBeginsAnew(t *testing.T) {
 	t.Parallel()
 	_, d := begin(t)
@@ -203,8 +204,8 @@ func BenchmarkLog(b *testing.B) {
 	_ = must[Log](b)(l.Finish())
 }
 
-// A log that is read while it grows, is made anew, and is written over, gives every byte once and in order, and says how many
-// it could not give.
+// A log that is read while it grows, is made anew, and is written over, gives every byte once and in order, and
+// says how many it could not give.
 func TestReadLogWhileItGrows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

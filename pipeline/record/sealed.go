@@ -56,7 +56,8 @@ func (s *Store) open(id string) (*Sealed, error) {
 			path, errNewer, version, SchemaVersion)
 	}
 	if damaged != nil {
-		return nil, fmt.Errorf("%s is damaged (%w): remove the folder if you do not need what is left in it", path, damaged)
+		return nil, fmt.Errorf("%s is damaged (%w): remove the folder if you do not need what is left in it",
+			path, damaged)
 	}
 	if sealed.SchemaVersion < 1 || sealed.ID != id {
 		return nil, fmt.Errorf("%s is not the verdict of run %s (it says %q): the folder was renamed or changed by hand", path, id, sealed.ID)

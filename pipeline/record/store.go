@@ -308,7 +308,8 @@ func (s *Store) interrupted(id string) bool {
 	return there && !live && !s.HasVerdict(id) // the maker may have sealed the run and ended while we looked
 }
 
-// Unfinished returns those of Interrupted that began after the newest run with a verdict, oldest first. It looks at no older run.
+// Unfinished returns those of Interrupted that began after the newest run with a verdict, oldest first. It looks at
+// no older run.
 func (s *Store) Unfinished() ([]string, error) {
 	ids, err := s.ids()
 	if err != nil {

@@ -75,7 +75,8 @@ func Trace(r record.Run, after func(name string) []string) ([]byte, error) {
 
 	t := trace{DisplayTimeUnit: "ms", OtherData: facts{r.ID, r.Status, r.ExitCode, r.StartedAt, none}}
 	name := func(what string, row int, value string) {
-		t.TraceEvents = append(t.TraceEvents, event{Name: what, Ph: "M", PID: 1, TID: row, Args: map[string]string{"name": value}})
+		t.TraceEvents = append(t.TraceEvents,
+			event{Name: what, Ph: "M", PID: 1, TID: row, Args: map[string]string{"name": value}})
 	}
 	name("process_name", 0, "run "+r.ID)
 	for row := range rows {

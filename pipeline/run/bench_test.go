@@ -52,9 +52,9 @@ func BenchmarkOutput(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(limit), "x-pipe")
 }
 
-// BenchmarkTasks is what a task costs that does nothing, full records included, of a thousand that may all run at once and
-// of a thousand in a chain, against starting the same program with a log file each, as many at a time ("x-spawn"). The two
-// are measured in turns: a machine is never equally fast for long.
+// BenchmarkTasks is what a task costs that does nothing, full records included, of a thousand that may all run at
+// once and of a thousand in a chain, against starting the same program with a log file each, as many at a time
+// ("x-spawn"). The two are measured in turns: a machine is never equally fast for long.
 func BenchmarkTasks(b *testing.B) {
 	const n = 1000
 	for _, shape := range []struct {
@@ -120,13 +120,14 @@ func spawn(b *testing.B, n, parallel int) time.Duration {
 	return time.Since(start)
 }
 
-// BenchmarkMemory is the most memory that a run of 10,000 tasks with records holds at once ("heap-MB"), their processes left
-// out: what is known of each task, and run.json.
+// BenchmarkMemory is the most memory that a run of 10,000 tasks with records holds at once ("heap-MB"), their
+// processes left out: what is known of each task, and run.json.
 func BenchmarkMemory(b *testing.B) {
 	const n = 10_000
 	tasks := make([]*pipeline.Task, n)
 	for i := range tasks {
-		tasks[i] = &pipeline.Task{Name: fmt.Sprintf("t%d", i), Dir: "none", Run: argv("true")} // is not there: nothing is started
+		// is not there: nothing is started
+		tasks[i] = &pipeline.Task{Name: fmt.Sprintf("t%d", i), Dir: "none", Run: argv("true")}
 	}
 	var most uint64
 	for b.Loop() {

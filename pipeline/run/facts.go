@@ -17,7 +17,8 @@ import (
 // gitTime bounds the questions to git.
 const gitTime = 10 * time.Second
 
-// GitFacts returns what git knows of the tree: nil outside of a work tree, and fields nil where git does not answer in time.
+// GitFacts returns what git knows of the tree: nil outside of a work tree, and fields nil where git does not answer
+// in time.
 func GitFacts(ctx context.Context, root string) *record.Git {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -50,8 +51,8 @@ func GitFacts(ctx context.Context, root string) *record.Git {
 	return facts
 }
 
-// AskGit begins to ask for GitFacts. The function that it returns waits for the answer, or for the end of its context: then it
-// returns nil.
+// AskGit begins to ask for GitFacts. The function that it returns waits for the answer, or for the end of its
+// context: then it returns nil.
 func AskGit(root string) func(context.Context) *record.Git {
 	answer := make(chan *record.Git, 1)
 	go func() { answer <- GitFacts(context.Background(), root) }()
@@ -78,8 +79,8 @@ func nodes(g *pipeline.Graph, secrets *redact.Set) ([]record.Node, error) {
 	return list, nil
 }
 
-// Fingerprint returns a digest of a task as written, without its place in the file. No secret value goes into it, because short
-// values could be guessed from a digest.
+// Fingerprint returns a digest of a task as written, without its place in the file. No secret value goes into it,
+// because short values could be guessed from a digest.
 func Fingerprint(t *pipeline.Task, secrets *redact.Set) (string, error) {
 	b, err := json.Marshal(withoutSecrets(t))
 	if err != nil {

@@ -29,8 +29,8 @@ func fill(v reflect.Value, value string) {
 	}
 }
 
-// A fingerprint does not depend on the values of secrets, wherever they are in the task and however short, and taking it does not
-// change the task.
+// A fingerprint does not depend on the values of secrets, wherever they are in the task and however short, and
+// taking it does not change the task.
 func TestFingerprintTellsNoSecret(t *testing.T) {
 	t.Parallel()
 	prints := map[string]bool{}

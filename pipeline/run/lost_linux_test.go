@@ -22,8 +22,9 @@ import (
 // losing makes the test program a child of TestRunLosesItsRecord.
 const losing = "RUN_TEST_LOSING"
 
-// A disk that is full, a folder that nobody may write any more, a folder that is gone, in the middle of a run: the error says
-// where and what to do, nothing more is started, and what was recorded can be read. The child has a disk of its own.
+// A disk that is full, a folder that nobody may write any more, a folder that is gone, in the middle of a run: the
+// error says where and what to do, nothing more is started, and what was recorded can be read. The child has a disk
+// of its own.
 func TestRunLosesItsRecord(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

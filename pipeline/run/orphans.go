@@ -11,9 +11,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// OrphansOf returns a function that reports whether a process was left by a killed run of this root: the records of the root
-// know its runner or, where those are gone, the root is the nearest one above the folder in which the process was started.
-// Orphans of other roots are ended by the next run there, or by gc.
+// OrphansOf returns a function that reports whether a process was left by a killed run of this root: the records of
+// the root know its runner or, where those are gone, the root is the nearest one above the folder in which the
+// process was started. Orphans of other roots are ended by the next run there, or by gc.
 func OrphansOf(store *record.Store) func(sandbox.Process) bool {
 	known := map[process.Stamp]bool{}
 	return func(p sandbox.Process) bool {
@@ -52,7 +52,8 @@ func realPath(path string) string {
 // endTime is how long the supervisors of a killed run may take to end its processes.
 const endTime = sandbox.Grace + 2*time.Second
 
-// LastingOrphans returns the processes of killed runs that are not being ended by their own supervisors. It may take endTime.
+// LastingOrphans returns the processes of killed runs that are not being ended by their own supervisors. It may
+// take endTime.
 func LastingOrphans() ([]sandbox.Process, error) {
 	left, err := sandbox.Orphans()
 	for end := time.Now().Add(endTime); err == nil && len(left) > 0 && time.Now().Before(end); {

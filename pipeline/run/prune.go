@@ -15,9 +15,10 @@ type Pruning struct {
 	why   map[string]string // by id: why one of these stays
 }
 
-// Prune chooses the runs to remove: all that are older than the newest keep sealed runs (below 1: none). needs returns why
-// somebody still needs a run, or "". sealed is the run that just ended, or "": it stays even when the clock was set back. Damaged
-// runs and runs ahead of the clock are neither counted nor chosen: doctor names them for a person.
+// Prune chooses the runs to remove: all that are older than the newest keep sealed runs (below 1: none). needs
+// returns why somebody still needs a run, or "". sealed is the run that just ended, or "": it stays even when the
+// clock was set back. Damaged runs and runs ahead of the clock are neither counted nor chosen: doctor names them
+// for a person.
 func Prune(store *record.Store, keep int, sealed string, needs func(id string) string) *Pruning {
 	p := &Pruning{store: store, needs: needs, old: map[string]bool{}, why: map[string]string{}}
 	ids, err := store.IDs()

@@ -237,7 +237,8 @@ func CheckOutputs(c *pipeline.Config, g *pipeline.Graph) error {
 					return fmt.Errorf("outputs of task %q: %q is not a pattern: %w", name, glob, err)
 				}
 				if len(found) == 0 {
-					return fmt.Errorf("task %q needs what %q makes, and there is no %s: run it too (leave out --only)", t.Name, name, glob)
+					return fmt.Errorf("task %q needs what %q makes, and there is no %s: run it too (leave out --only)",
+						t.Name, name, glob)
 				}
 			}
 		}

@@ -132,7 +132,9 @@ func (w *walker) retried(t *pipeline.Task, attempt int, before record.Task) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tell(record.Event{Type: "task_retried", Task: t.Name, Fields: []record.Field{
-		{Name: "attempt", Value: attempt}, {Name: "exit_code", Value: before.ExitCode}, {Name: "delay_ms", Value: t.Retry.Delay.Milliseconds()},
+		{Name: "attempt", Value: attempt},
+		{Name: "exit_code", Value: before.ExitCode},
+		{Name: "delay_ms", Value: t.Retry.Delay.Milliseconds()},
 	}})
 	if w.r.Observer.Retried != nil && !w.silent {
 		w.r.Observer.Retried(t, attempt, before)

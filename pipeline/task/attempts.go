@@ -13,8 +13,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// attempts is one task with all its attempts. Reproductions and verifications use it too, through RunTask: a flaky task
-// reproduces its failure, or passes with a patch, by the same rule as in the run. It belongs to the goroutine that runs the task.
+// attempts is one task with all its attempts. Reproductions and verifications use it too, through RunTask: a flaky
+// task reproduces its failure, or passes with a patch, by the same rule as in the run. It belongs to the goroutine
+// that runs the task.
 type attempts struct {
 	r       *Runner
 	t       *pipeline.Task
@@ -24,8 +25,8 @@ type attempts struct {
 	awake   time.Duration // when the first attempt began, by sandbox.Awake
 }
 
-// run runs the command until an attempt passes or is not to be retried. The last attempt decides how the task ended; the
-// times cover all attempts.
+// run runs the command until an attempt passes or is not to be retried. The last attempt decides how the task
+// ended; the times cover all attempts.
 func (a *attempts) run(ctx context.Context, c sandbox.Command) (record.Task, error) {
 	begun := time.Now()
 	a.awake = sandbox.Awake()
@@ -39,7 +40,8 @@ func (a *attempts) run(ctx context.Context, c sandbox.Command) (record.Task, err
 		}
 		delay := a.t.Retry.Delay
 		if a.t.Timeout > 0 && a.left() <= delay {
-			a.out.line("[async-pipeline: not tried again after %s: the timeout of %v leaves no time for it]", exit(got), a.t.Timeout)
+			a.out.line("[async-pipeline: not tried again after %s: the timeout of %v leaves no time for it]",
+				exit(got), a.t.Timeout)
 			return sum, nil
 		}
 		a.retried(n+1, sum)
@@ -54,8 +56,8 @@ func (a *attempts) run(ctx context.Context, c sandbox.Command) (record.Task, err
 	}
 }
 
-// left returns what remains of the task's timeout, or 0 where it has none. Time in which the program was stopped (^Z) does not
-// count.
+// left returns what remains of the task's timeout, or 0 where it has none. Time in which the program was stopped
+// (^Z) does not count.
 func (a *attempts) left() time.Duration {
 	if a.t.Timeout == 0 {
 		return 0
@@ -63,8 +65,8 @@ func (a *attempts) left() time.Duration {
 	return max(a.t.Timeout-(sandbox.Awake()-a.awake), 1) // 0 would mean no timeout
 }
 
-// again reports whether a failed attempt is retried. A program that is missing or not executable (127, 126) will be so the next
-// time too, because nothing of the task ran in between; on_exit may name these codes all the same.
+// again reports whether a failed attempt is retried. A program that is missing or not executable (127, 126) will be
+// so the next time too, because nothing of the task ran in between; on_exit may name these codes all the same.
 func (a *attempts) again(got record.Task) bool {
 	switch {
 	case got.Status != record.Failed || got.ExitCode == nil:

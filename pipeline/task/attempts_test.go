@@ -99,7 +99,8 @@ func TestRetryThatCannotStart(t *testing.T) {
 	}
 }
 
-// While a person has stopped the program the timeout of all attempts does not count. It is not parallel: it stops whatever runs.
+// While a person has stopped the program the timeout of all attempts does not count. It is not parallel: it stops
+// whatever runs.
 func TestRetryAfterAPause(t *testing.T) {
 	task := &pipeline.Task{Name: "x", Run: nth("test $n = 2 || exit 75"), Timeout: 4 * time.Second, Retry: pipeline.Retry{Attempts: 2}}
 	r := runner(t, task)

@@ -9,8 +9,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// BenchmarkOverhead is what a task costs in this package alone, without its process and its record: environment, folder,
-// redaction, hint.
+// BenchmarkOverhead is what a task costs in this package alone, without its process and its record: environment,
+// folder, redaction, hint.
 func BenchmarkOverhead(b *testing.B) {
 	t := &pipeline.Task{Name: "x", Dir: ".", Run: argv("true")}
 	r := runner(b, t)

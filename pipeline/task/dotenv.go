@@ -66,7 +66,8 @@ func readDotenv(root, file string) ([]byte, error) {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, errors.New("you may not read it: change its mode")
 	case err != nil:
-		return nil, fmt.Errorf("it cannot be opened inside the root (a link must not lead out of it): %w", errors.Unwrap(err))
+		return nil, fmt.Errorf("it cannot be opened inside the root (a link must not lead out of it): %w",
+			errors.Unwrap(err))
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()

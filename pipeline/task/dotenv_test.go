@@ -241,7 +241,8 @@ func TestDotenvWithheld(t *testing.T) {
 	t.Parallel()
 	task := &pipeline.Task{Dotenv: []string{".env"}, PassEnv: []string{"URL", "PIN", "TERM"}}
 	r := layered(t, task, map[string]string{".env": "URL=https://sesame-sesame@host\nOK=1\nPIN=x1234\nNPM_TOKEN=another"})
-	r.Environ = append(r.Environ, "URL=plain", "PIN=p", "TERM=sesame-sesame") // what every task sees is not withheld for being passed too
+	// what every task sees is not withheld for being passed too
+	r.Environ = append(r.Environ, "URL=plain", "PIN=p", "TERM=sesame-sesame")
 	r.Config.Secrets = []pipeline.Secret{{Name: "NPM_TOKEN", Value: "sesame-sesame"}, {Name: "var.pin", Value: "1234"}}
 	r.Redact.Add("NPM_TOKEN", "sesame-sesame")
 	env, held, err := environment(r, task, sandbox.Box{})

@@ -139,9 +139,11 @@ func (b *builder) env(v pipeline.EnvVar) error {
 	case v.Name == mark || v.Name == ours+"RUNNER":
 		return fmt.Errorf("task %q sets %s in env: that name is async-pipeline's own; use another", b.t.Name, v.Name)
 	case !pipeline.IsEnvName(v.Name):
-		return fmt.Errorf("task %q sets %q in env, which no variable can be called: %s", b.t.Name, v.Name, pipeline.EnvNameRule)
+		return fmt.Errorf("task %q sets %q in env, which no variable can be called: %s", b.t.Name, v.Name,
+			pipeline.EnvNameRule)
 	case strings.ContainsRune(v.Value, 0):
-		return fmt.Errorf("the value of %s in env of task %q contains a NUL byte, which no program can be given", v.Name, b.t.Name)
+		return fmt.Errorf("the value of %s in env of task %q contains a NUL byte, which no program can be given",
+			v.Name, b.t.Name)
 	case !b.box.Secrets && (len(v.Secrets) > 0 || b.r.holds(v.Value)):
 		b.hold(v.Name)
 		return nil
@@ -183,7 +185,8 @@ func (r *Runner) holds(text string) bool {
 
 // missing returns the fault of a task whose secret is not set.
 func missing(t *pipeline.Task, name string) error {
-	return fmt.Errorf("task %q needs the secret %s, which is not set: set the environment variable %s, then run again", t.Name, name, name)
+	return fmt.Errorf("task %q needs the secret %s, which is not set: set the environment variable %s, then run again",
+		t.Name, name, name)
 }
 
 func first(names []string) string {

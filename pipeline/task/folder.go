@@ -102,7 +102,8 @@ func unrunnable(t *pipeline.Task, c sandbox.Command, box sandbox.Box, res sandbo
 		case found:
 			return ""
 		case isFolder:
-			return fmt.Sprintf("task %q: %s is a folder, not a program: correct run, or name the program in it", t.Name, path)
+			return fmt.Sprintf("task %q: %s is a folder, not a program: correct run, or name the program in it",
+				t.Name, path)
 		case refused:
 			return fmt.Sprintf("task %q: %s cannot be executed: make it executable (chmod +x), or name its interpreter in run", t.Name, path)
 		}
@@ -124,7 +125,8 @@ func unrunnable(t *pipeline.Task, c sandbox.Command, box sandbox.Box, res sandbo
 	case refused:
 		return fmt.Sprintf("task %q: %s in PATH cannot be executed: make it executable (chmod +x)", t.Name, name)
 	}
-	return fmt.Sprintf("task %q: the program %s was not found in PATH: install it, or correct run or PATH", t.Name, name)
+	return fmt.Sprintf("task %q: the program %s was not found in PATH: install it, or correct run or PATH",
+		t.Name, name)
 }
 
 // Kinds of files, seen as a program. The order matters: the largest found in PATH decides the message.

@@ -24,8 +24,9 @@ var common = strings.Fields(`
 	DEBUG TRACE INFO WARN WARNING ERROR FATAL FAIL FAILED PASS PASSED SKIP TEST TODO OK YES NO TRUE FALSE NULL NONE
 `)
 
-// Hint returns a sentence on the variables that a failed task's command or its redacted output name, that the person's
-// environment has and the task's lacks; nil when there are none. It contains names and never values. The task ran in the tree.
+// Hint returns a sentence on the variables that a failed task's command or its redacted output name, that the
+// person's environment has and the task's lacks; nil when there are none. It contains names and never values. The
+// task ran in the tree.
 func (r *Runner) Hint(t *pipeline.Task, output []byte) *string {
 	return r.hint(t, sandbox.Box{Tier: sandbox.None, Secrets: true}, output)
 }
@@ -65,7 +66,8 @@ func (r *Runner) hint(t *pipeline.Task, box sandbox.Box, output []byte) *string 
 	if last := len(names) - 1; last > 0 {
 		list, are = strings.Join(names[:last], ", ")+" and "+names[last], "are"
 	}
-	text := fmt.Sprintf("%s %s set in your shell but not passed: pass_env = [%s]", list, are, strings.Join(english.Quoted(names), ", "))
+	text := fmt.Sprintf("%s %s set in your shell but not passed: pass_env = [%s]", list, are,
+		strings.Join(english.Quoted(names), ", "))
 	return new(r.Redact.String(text))
 }
 

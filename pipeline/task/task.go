@@ -1,5 +1,5 @@
-// Package task runs one task: its environment, its process, and what the record says of how it ended. It is the one way in
-// which a task's command is run: in the tree, in the copy of a reproduction, and in a verification.
+// Package task runs one task: its environment, its process, and what the record says of how it ended. It is the one
+// way in which a task's command is run: in the tree, in the copy of a reproduction, and in a verification.
 package task
 
 import (
@@ -25,16 +25,17 @@ type Runner struct {
 	person *person // Environ, parsed
 }
 
-// RunTask runs one task's command in dir and writes its output, redacted and in order, to out; a nil out discards it. dir is
-// the root as the command sees it: for a copy, Box.At(root). A retried task is retried here too. A task that lacks a secret or
-// its folder, or that may not have what it needs, is Failed with Error set, and no process was started. An error means that
-// the box could not run the command, or not to its end; the returned task did not pass.
+// RunTask runs one task's command in dir and writes its output, redacted and in order, to out; a nil out discards
+// it. dir is the root as the command sees it: for a copy, Box.At(root). A retried task is retried here too. A task
+// that lacks a secret or its folder, or that may not have what it needs, is Failed with Error set, and no process
+// was started. An error means that the box could not run the command, or not to its end; the returned task did not
+// pass.
 func (r *Runner) RunTask(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error) {
 	return r.Retrying(ctx, dir, t, box, out, func(int, record.Task) {})
 }
 
-// Retrying is RunTask that calls retried before each further attempt, and before its delay, with the number of that attempt
-// (from 2) and how those before it ended.
+// Retrying is RunTask that calls retried before each further attempt, and before its delay, with the number of that
+// attempt (from 2) and how those before it ended.
 func (r *Runner) Retrying(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer,
 	retried func(attempt int, before record.Task),
 ) (record.Task, error) {

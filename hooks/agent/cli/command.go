@@ -102,8 +102,9 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 		turn.Problem = wrong.Error()
 	}
 	turn.Kind, turn.Evidence = conclude(ending{
-		exit: exit, said: rec.said, truncated: rec.out.total > maxTotal, control: turn.Control != nil, failure: failure,
-		stderr: rec.lastWords(),
+		exit: exit, said: rec.said, truncated: rec.out.total > maxTotal, control: turn.Control != nil,
+		failure: failure,
+		stderr:  rec.lastWords(),
 	})
 	switch {
 	case failure != nil && turn.Kind == failure.Kind:

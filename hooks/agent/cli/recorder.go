@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	maxLine   = 1 << 20  // a longer line stays out of the transcript
-	maxTotal  = 10 << 20 // of stdout, and of stderr: what comes after stays out of transcript and raw stream
-	maxLines  = 10_000   // lines of the transcript for one stream: many tiny writes must not make it larger than the text
+	maxLine  = 1 << 20  // a longer line stays out of the transcript
+	maxTotal = 10 << 20 // of stdout, and of stderr: what comes after stays out of transcript and raw stream
+	// lines of the transcript for one stream: many tiny writes must not make it larger than the text
+	maxLines  = 10_000
 	maxPiece  = 64 << 10 // of one write, handled at a time
 	lastChars = 300      // of stderr, as evidence
 )

@@ -177,8 +177,8 @@ func TestGateOfALongTry(t *testing.T) {
 	})
 }
 
-// Turns that share a breaker do not ask a provider that is down all at once. In a long outage no turn spends its budget
-// for the others: together they last as long as all their recoveries, and nobody ends much before the last.
+// Turns that share a breaker do not ask a provider that is down all at once. In a long outage no turn spends its
+// budget for the others: together they last as long as all their recoveries, and nobody ends much before the last.
 func TestGateInAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -64,7 +64,8 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *listener) map[st
 // refusedBefore reports whether a call must not run, and gives it its result then.
 func (l *loop) refusedBefore(x *ended) bool {
 	why := l.guard.Refuse(l.observe(*x))
-	if was, ran := l.ran[x.call.ID]; ran && was == loopguard.Key(x.call) && l.tools.Effect(x.call.Name) != tools.Reads {
+	if was, ran := l.ran[x.call.ID]; ran && was == loopguard.Key(x.call) &&
+		l.tools.Effect(x.call.Name) != tools.Reads {
 		why = "Refused: the call with this ID has run already, and no call runs twice. Its result stands above."
 	}
 	if why == "" {

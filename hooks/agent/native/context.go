@@ -54,7 +54,8 @@ func (l *loop) compact(ctx context.Context, deep bool) bool {
 	before := l.size()
 	dropped, bytes := l.dropOutputs(keepOutputs)
 	if dropped > 0 {
-		text := fmt.Sprintf("dropped %d old tool outputs (%d bytes) to make room in the model's window", dropped, bytes)
+		text := fmt.Sprintf("dropped %d old tool outputs (%d bytes) to make room in the model's window",
+			dropped, bytes)
 		l.note("notice", map[string]any{
 			"notice": "context", "text": text,
 			"tokens_before": before, "tokens_after": l.size(), "window": l.window(),
@@ -250,7 +251,8 @@ const lastSaid = 8 << 10
 // answer alone.
 func (l *loop) resume(ctx context.Context, r agent.Request, said string) agent.Turn {
 	r.ReadOnly = true
-	next := newLoop(l.a, r, l.tools) // they are closed already: without specs only the facts of a call are asked of them
+	// they are closed already: without specs only the facts of a call are asked of them
+	next := newLoop(l.a, r, l.tools)
 	talk := slices.Clone(l.messages)
 	if said = l.clean(said); said != "" {
 		talk = append(talk, model.Message{Role: model.Assistant, Blocks: []model.Block{{Text: said}}})
@@ -267,7 +269,8 @@ func (l *loop) resume(ctx context.Context, r agent.Request, said string) agent.T
 		next.messages = newest(talk, room)
 	default:
 		if said != "" {
-			ask.Blocks = append([]model.Block{{Text: "Your last answer was:\n\n" + agent.Tail(said, lastSaid)}}, ask.Blocks...)
+			ask.Blocks = append([]model.Block{{Text: "Your last answer was:\n\n" + agent.Tail(said, lastSaid)}},
+				ask.Blocks...)
 		}
 		next.messages = []model.Message{ask}
 	}
@@ -283,7 +286,8 @@ func (l *loop) room(tokens int64) int {
 		most = min(most, max(0, tokens-leastAnswer))
 	}
 	if l.meter.lastSize > 0 && l.meter.lastChars > 0 {
-		return int(min(float64(most)*charsPerToken, float64(most)*float64(l.meter.lastChars)/float64(l.meter.lastSize)))
+		return int(min(float64(most)*charsPerToken,
+			float64(most)*float64(l.meter.lastChars)/float64(l.meter.lastSize)))
 	}
 	return int(most) * charsPerToken
 }

@@ -126,7 +126,8 @@ func (l *loop) exchange(ctx context.Context, req model.Request, main bool) excha
 		x.err = errSilent
 	case x.err == nil:
 		x.err = &model.Error{
-			Kind: failure.StreamFailure, Message: "the answer ended without a stop reason", RetryAfter: -1, Retryable: true,
+			Kind: failure.StreamFailure, Message: "the answer ended without a stop reason", RetryAfter: -1,
+			Retryable: true,
 		}
 	}
 	if done == nil {

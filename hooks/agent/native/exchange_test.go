@@ -70,7 +70,8 @@ func TestCutWhileItThought(t *testing.T) {
 // A tool that has processes to end is waited for: nothing starts beside it, and no turn ends before it.
 func TestProcessesAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	const ending = 4500 * time.Millisecond // three seconds of grace, a supervisor that is replaced, and the rest of the output
+	// three seconds of grace, a supervisor that is replaced, and the rest of the output
+	const ending = 4500 * time.Millisecond
 	slow := func(d *desk) (runs *int) {
 		runs = new(int)
 		d.tools.do = func(ctx context.Context, c model.Call) tools.Outcome {

@@ -51,7 +51,8 @@ const earlyLook = 4 << 10
 func newListener(refuse refusing, first func()) *listener {
 	return &listener{
 		refuse: refuse, first: first, byID: map[string]*piece{},
-		beat: make(chan struct{}, 1), stopped: make(chan struct{}), refused: make(chan struct{}), over: make(chan struct{}),
+		beat: make(chan struct{}, 1), stopped: make(chan struct{}), refused: make(chan struct{}),
+		over: make(chan struct{}),
 	}
 }
 

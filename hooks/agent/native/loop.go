@@ -163,8 +163,9 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 		return l.watched(ctx, loopguard.Round{Text: text}, said)
 	case x.stop == model.MaxTokens:
 		if l.thought {
-			return failed(failure.OutputTruncated, "the model reached the length limit of an answer twice while it thought, "+
-				"and said nothing", said)
+			return failed(failure.OutputTruncated,
+				"the model reached the length limit of an answer twice while it thought, "+
+					"and said nothing", said)
 		}
 		l.thought = true
 		l.remind("length", lengthNote)
@@ -273,7 +274,8 @@ func (l *loop) broken(ctx context.Context, x exchange) *ending {
 	}
 	if act == goOn {
 		l.said = text
-		l.add(turnOf(x.answer.Blocks, x.calls, true, ours+goOnNote)) // the loop guard does not see what the network did
+		// the loop guard does not see what the network did
+		l.add(turnOf(x.answer.Blocks, x.calls, true, ours+goOnNote))
 	}
 	return nil
 }

@@ -127,12 +127,14 @@ func faultOf(ctx context.Context, err error) fault {
 	switch f.kind {
 	case failure.ColdStartTimeout, failure.IdleTimeout:
 		f.cause = watchdog
-	case failure.StreamFailure, failure.TransportDisconnect, failure.Decompression, failure.DNSNotFound, failure.TLSError:
+	case failure.StreamFailure, failure.TransportDisconnect, failure.Decompression, failure.DNSNotFound,
+		failure.TLSError:
 		f.cause = transport
 	default:
 		f.cause = provider
 	}
-	f.retryable = f.kind.Resend() || f.kind == failure.Unknown && e.Retryable // the kind is better evidence than the flag
+	// the kind is better evidence than the flag
+	f.retryable = f.kind.Resend() || f.kind == failure.Unknown && e.Retryable
 	return f
 }
 

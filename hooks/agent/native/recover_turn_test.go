@@ -288,7 +288,8 @@ func TestP42RateLimitUsesTheSameBudget(t *testing.T) {
 	})
 }
 
-// P65: a wait that nobody can mean, or that does not fit, is not waited for, and no time at which to go on is invented.
+// P65: a wait that nobody can mean, or that does not fit, is not waited for, and no time at which to go on is
+// invented.
 func TestP65AbsurdWait(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -114,7 +114,8 @@ func (l *loop) noteRequest(n int, req model.Request, x exchange, took time.Durat
 		"n": n, "provider": agent.Null(l.a.Provider), "model": agent.Null(l.a.Model),
 		"messages": len(req.Messages), "tools": len(req.Tools),
 		"input_tokens": u.Input, "output_tokens": u.Output, "cached_tokens": u.Cached, "written_tokens": u.Written,
-		"cost_usd": l.meter.price(x.answer), "ms": took.Milliseconds(), "stop": agent.Null(string(x.stop)), "status": nil,
+		"cost_usd": l.meter.price(x.answer), "ms": took.Milliseconds(), "stop": agent.Null(string(x.stop)),
+		"status": nil,
 	}
 	if x.answer.ID != "" {
 		data["answer"] = x.answer.ID

@@ -119,7 +119,8 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 		Turns: new(l.turns), Requests: new(l.meter.requests), Tokens: l.meter.tokens(),
 		CostUSD: l.meter.cost(), CostAtLeast: l.meter.costAtLeast(),
 		Exit: agent.Exit{
-			Cancelled: e.kind == failure.Cancelled, TimedOut: e.kind == failure.WallTimeout, Duration: time.Since(started),
+			Cancelled: e.kind == failure.Cancelled, TimedOut: e.kind == failure.WallTimeout,
+			Duration: time.Since(started),
 		},
 	}
 	if l.question == "" { // else they are those of the turn before
@@ -135,7 +136,8 @@ func (l *loop) run(ctx context.Context) agent.Turn {
 		turn.Resume = func(ctx context.Context, r agent.Request) (agent.Turn, error) { return l.resume(ctx, r, e.text), nil }
 	}
 	data := map[string]any{
-		"kind": agent.Null(string(turn.Kind)), "evidence": agent.Null(turn.Evidence), "problem": agent.Null(turn.Problem),
+		"kind": agent.Null(string(turn.Kind)), "evidence": agent.Null(turn.Evidence),
+		"problem": agent.Null(turn.Problem),
 		"control": turn.Control, "turns": l.turns, "requests": l.meter.requests, "recoveries": l.recoveries,
 		"tokens": turn.Tokens, "cost_usd": turn.CostUSD, "duration_ms": turn.Exit.Duration.Milliseconds(),
 	}

@@ -17,8 +17,9 @@ import (
 
 // Errors to test for. An error of a check is ErrRefused, and the message tells which check and what to do.
 var (
-	ErrRefused  = errors.New("not applied")
-	ErrConflict = errors.New("the files are no longer as the fix found them") // always ErrRefused too, like the next two
+	ErrRefused = errors.New("not applied")
+	// always ErrRefused too, like the next two
+	ErrConflict = errors.New("the files are no longer as the fix found them")
 	ErrDirty    = errors.New("touched files have uncommitted changes")
 	ErrFlagged  = errors.New("flagged items need --accept")
 	ErrUse      = errors.New("nothing was done") // Options name something that the fix does not have; never ErrRefused

@@ -41,7 +41,8 @@ func reject(p *fix.Proposal, reason string, o Options) (Rejected, error) {
 	r := Rejected{Applied: in}
 	switch is {
 	case fix.None:
-		return r, refused("no fix is proposed for task %s of run %s (%s); there is nothing to reject", p.Task, p.Run, p.State)
+		return r, refused("no fix is proposed for task %s of run %s (%s); there is nothing to reject", p.Task,
+			p.Run, p.State)
 	case fix.Applied:
 		return r, refused("it is applied; take it back first: %s", command("revert", p.Run, p.Called))
 	case fix.Superseded:

@@ -169,7 +169,8 @@ func (p *plan) compare(ctx context.Context, fixes *fix.Store) error {
 		}
 	}
 	if len(blocked) > 0 {
-		return refused("a link or file is on the way to: %s; move it away, or run heal again", english.List(blocked, 10))
+		return refused("a link or file is on the way to: %s; move it away, or run heal again",
+			english.List(blocked, 10))
 	}
 	if len(c) == 0 {
 		return nil
@@ -285,7 +286,8 @@ func acceptedFlags(p *fix.Proposal, files []string, o Options) ([]string, error)
 		missing = append(missing, flagName(&f))
 	}
 	if len(missing) > 0 {
-		return nil, refused("%w: %s; look at each, then name it by its id or rule", ErrFlagged, english.List(missing, 10))
+		return nil, refused("%w: %s; look at each, then name it by its id or rule", ErrFlagged,
+			english.List(missing, 10))
 	}
 	return ids, nil
 }

@@ -105,7 +105,8 @@ func (t Tree) barred(r *record) error {
 		if r.Verified != nil {
 			other = "; " + *r.Verified + " is verified: " + command("apply", r.Run, *r.Verified)
 		}
-		return refused("this fix was rejected at %s; run heal again, or apply %s with git apply%s", at, r.PatchPath(), other)
+		return refused("this fix was rejected at %s; run heal again, or apply %s with git apply%s", at,
+			r.PatchPath(), other)
 	case r.disposition == fix.Superseded && !r.ByNumber:
 		return refused("this fix was superseded at %s; run heal again, or name it by its number to apply it all the same: %s",
 			at, command("apply", r.Run, fix.CalledBy(r.Task, r.Name)))

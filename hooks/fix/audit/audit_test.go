@@ -25,7 +25,8 @@ func TestAuditOfWhatSaysLess(t *testing.T) {
 	lines := strings.SplitAfter(string(text), "\n")
 	fixtest.Check(t, os.WriteFile(filepath.Join(folder, "events.jsonl"), []byte(lines[0]), 0o600))
 	fixtest.Check(t, os.Remove(filepath.Join(folder, "events.jsonl.end")))
-	j, err := fix.OpenJournal(fixtest.Dir(s), fixtest.VerdictOf(t, s, fixtest.RunID), nil) // the next command makes the end file anew
+	// the next command makes the end file anew
+	j, err := fix.OpenJournal(fixtest.Dir(s), fixtest.VerdictOf(t, s, fixtest.RunID), nil)
 	fixtest.Check(t, err)
 	fixtest.Check(t, j.Close())
 	r := audited(t, s, fixtest.RunID)

@@ -135,7 +135,8 @@ func (a *audit) provenance(name string, f *fix.Fix) {
 	}
 	if j := p.Journal; j != nil && j.Lines > 0 && a.whole {
 		if j.Head == nil || int64(len(a.chain.Ends)) < j.Lines || a.chain.Ends[j.Lines-1] != *j.Head {
-			a.Fault(eventsFile, "provenance.journal of "+file, fmt.Sprintf("line %d with the hash %s", j.Lines, value(j.Head)),
+			a.Fault(eventsFile, "provenance.journal of "+file,
+				fmt.Sprintf("line %d with the hash %s", j.Lines, value(j.Head)),
 				"another, or none")
 		}
 	}
@@ -271,7 +272,8 @@ func (a *audit) state(name, anchor string, must bool) {
 		case !there:
 			a.Fault(file, who, fmt.Sprintf("decision %d (%s)", t.Lines, t.To), "none: the file is gone")
 		case t.Lines > int64(len(c.Ends)):
-			a.Fault(file, who, fmt.Sprintf("decision %d (%s)", t.Lines, t.To), fmt.Sprintf("%d lines: it is gone", len(c.Ends)))
+			a.Fault(file, who, fmt.Sprintf("decision %d (%s)", t.Lines, t.To),
+				fmt.Sprintf("%d lines: it is gone", len(c.Ends)))
 		case c.Ends[t.Lines-1] != t.Head:
 			a.Fault(file, who, fmt.Sprintf("line %d with the hash %s", t.Lines, t.Head), c.Ends[t.Lines-1])
 		}

@@ -222,7 +222,8 @@ func Importable(ctx context.Context, s *fix.Store, run, root string) error {
 		}
 		if !here {
 			return fmt.Errorf("the fix for task %q was made on commit %s, which git does not have here: "+
-				"git fetch origin %s (or the branch that has it), then import again", p.Task, *p.Base.Commit, *p.Base.Commit)
+				"git fetch origin %s (or the branch that has it), then import again", p.Task, *p.Base.Commit,
+				*p.Base.Commit)
 		}
 	}
 	return nil

@@ -31,10 +31,11 @@ import (
 // set before it is shared.
 type Draft struct {
 	Run, Task string
-	Secrets   *redact.Set   // what no patch, base content or stream may hold; nil: nothing
-	Name      string        // of the files: <name>.json …; Begin chooses it
-	Sub       string        // scratch.Base.Sub: the pipeline's folder relative to where paths of changes begin; may be empty
-	BaseTook  time.Duration // to make the base, with StoreBase
+	Secrets   *redact.Set // what no patch, base content or stream may hold; nil: nothing
+	Name      string      // of the files: <name>.json …; Begin chooses it
+	// scratch.Base.Sub: the pipeline's folder relative to where paths of changes begin; may be empty
+	Sub      string
+	BaseTook time.Duration // to make the base, with StoreBase
 
 	runDir, runDigest string
 	clean             func([]byte) []byte
@@ -247,7 +248,8 @@ func resume(dir, run, name string, clean func([]byte) []byte) (*Draft, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return &Draft{
-		Run: run, Task: p.Task, runDir: dir, runDigest: p.RunDigest, Name: name, clean: orNothing(clean), journal: j, alive: f,
+		Run: run, Task: p.Task, runDir: dir, runDigest: p.RunDigest, Name: name, clean: orNothing(clean),
+		journal: j, alive: f,
 	}, nil
 }
 

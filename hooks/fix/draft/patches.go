@@ -19,8 +19,9 @@ var ErrSecret = errors.New("a patch may not contain a secret")
 
 // A Rescued is what Rescue stored of one attempt. Paths of patches are relative to the run's folder.
 type Rescued struct {
-	Path     string         // attempt-<n>.patch; empty: nothing could be written as it was
-	Redacted string         // attempt-<n>.redacted.patch, the files whose change holds a secret, without it; empty: none
+	Path string // attempt-<n>.patch; empty: nothing could be written as it was
+	// attempt-<n>.redacted.patch, the files whose change holds a secret, without it; empty: none
+	Redacted string
 	Left     []tree.Omitted // what is not in Path, and why: secret (in Redacted), special (no patch can hold it)
 }
 

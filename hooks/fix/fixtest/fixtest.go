@@ -194,7 +194,8 @@ func TempDir(t testing.TB) string {
 
 func RunDir(s *fix.Store, run string) string { return filepath.Join(s.Dir, "runs", run) }
 
-// Sealed makes a sealed proposal from before to after and finds it. more may change draft and fix before they are sealed.
+// Sealed makes a sealed proposal from before to after and finds it. more may change draft and fix before they are
+// sealed.
 func Sealed(t testing.TB, s *fix.Store, task string, before, after Files, more func(*draft.Draft, *fix.Fix)) *fix.Proposal {
 	t.Helper()
 	return SealedIn(t, s, RunID, task, Change(before, after), more)

@@ -140,7 +140,8 @@ var javascriptRules = []Rule{
 		Match: []string{"if (import.meta.vitest) {"}, NoMatch: []string{"import.meta.url"},
 	},
 	{
-		ID: "js/exit-hook", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, Say: "every end becomes success",
+		ID: "js/exit-hook", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		Say: "every end becomes success",
 		Pattern: `\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"](?:exit` +
 			`|beforeExit)['"].*(?:exitCode\s*=\s*0|process\.(?:exit|reallyExit)\s*\(\s*0?\s*\)).*`,
 		Match:   []string{"process.on('exit', () => { process.exitCode = 0 })"},

@@ -39,8 +39,9 @@ var pythonRules = []Rule{
 		Match: []string{"@pytest.mark.skip"}, NoMatch: []string{"'pytest.mark.skip'"},
 	},
 	{
-		ID: "py/skip-call", Kind: TestSkipped, In: OldTests, Pattern: `\bpytest\.(?:skip|xfail|importorskip|exit)\s*\(`,
-		Match: []string{`    pytest.skip("later")`}, NoMatch: []string{"pytest.raises(E)"},
+		ID: "py/skip-call", Kind: TestSkipped, In: OldTests,
+		Pattern: `\bpytest\.(?:skip|xfail|importorskip|exit)\s*\(`,
+		Match:   []string{`    pytest.skip("later")`}, NoMatch: []string{"pytest.raises(E)"},
 	},
 	{
 		ID: "py/skip-unittest", Kind: TestSkipped, In: OldTests, Pattern: `\bunittest\.(?:skip\w*|expectedFailure)\b`,
@@ -142,12 +143,14 @@ var pythonRules = []Rule{
 		NoMatch: []string{"atexit.register(close)"},
 	},
 	{
-		ID: "py/signal-exits", Kind: ExitSwallowed, In: Programs, Caps: true, Say: "a signal ends the process with success",
+		ID: "py/signal-exits", Kind: ExitSwallowed, In: Programs, Caps: true,
+		Say: "a signal ends the process with success",
 		Pattern: `\bsignal\s*\(\s*(?:signal\.)?SIG(?:` + FailureSignals + `)\b` +
 			`.*\b(?:os\._exit|sys\.exit|exit|quit)\s*\(\s*0?\s*\).*`,
 		Match: []string{"signal.signal(signal.SIGALRM, lambda *_: os._exit(0))"},
 		NoMatch: []string{
-			"signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))", "signal.signal(signal.SIGALRM, lambda *_: sys.exit(1))",
+			"signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))",
+			"signal.signal(signal.SIGALRM, lambda *_: sys.exit(1))",
 		},
 	},
 	{

@@ -8,8 +8,9 @@ var secrets = keyRules()
 func keyRules() (all []Rule) {
 	for _, f := range redact.KeyForms {
 		all = append(all, Rule{
-			ID: "secret/" + f.ID, Kind: Secret, In: Everywhere, On: Line, Say: "looks like " + f.Like, Pattern: f.Pattern,
-			Match: []string{f.Match}, NoMatch: []string{f.NoMatch},
+			ID: "secret/" + f.ID, Kind: Secret, In: Everywhere, On: Line, Say: "looks like " + f.Like,
+			Pattern: f.Pattern,
+			Match:   []string{f.Match}, NoMatch: []string{f.NoMatch},
 		})
 	}
 	return all

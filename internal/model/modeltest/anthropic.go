@@ -24,7 +24,8 @@ func anthropicEvents(t *Turn, n int) []string {
 		usage = object{}
 	}
 	say("message_start", object{"message": object{
-		"id": fmt.Sprintf("msg_%d", n+1), "type": "message", "role": "assistant", "model": "scripted", "content": []any{},
+		"id": fmt.Sprintf("msg_%d", n+1), "type": "message", "role": "assistant", "model": "scripted",
+		"content":     []any{},
 		"stop_reason": nil, "stop_sequence": nil, "usage": usage,
 	}})
 	index := 0

@@ -83,7 +83,8 @@ func openaiEvents(t *Turn, n int) []string {
 		}
 		say("response.output_item.added", object{"output_index": index, "item": item})
 		for p := range pieces(c.args()) {
-			say("response.function_call_arguments.delta", object{"output_index": index, "item_id": item["id"], "delta": p})
+			say("response.function_call_arguments.delta",
+				object{"output_index": index, "item_id": item["id"], "delta": p})
 		}
 		if cut && i == len(t.Calls)-1 {
 			break
@@ -138,7 +139,8 @@ func chatEvents(t *Turn, n int) []string {
 	}[t.stop()])
 	if t.Usage != (Usage{}) {
 		events = append(events, event("", object{
-			"id": fmt.Sprintf("chatcmpl-%d", n+1), "object": "chat.completion.chunk", "model": "scripted", "choices": []any{},
+			"id": fmt.Sprintf("chatcmpl-%d", n+1), "object": "chat.completion.chunk", "model": "scripted",
+			"choices": []any{},
 			"usage": object{
 				"prompt_tokens": t.Usage.Input, "completion_tokens": t.Usage.Output,
 				"total_tokens":          t.Usage.Input + t.Usage.Output,

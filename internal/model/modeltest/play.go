@@ -29,7 +29,8 @@ func play(w http.ResponseWriter, r *http.Request, events []string, f Fault, gone
 		events = insert(events, f.Events, ": "+strings.Repeat("x", f.Bytes)+"\n")
 	case GzipDamage:
 		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(damaged(strings.Join(events, ""))) // here and below: a client that is gone is no concern of ours
+		// here and below: a client that is gone is no concern of ours
+		_, _ = w.Write(damaged(strings.Join(events, "")))
 		return
 	}
 	flush := http.NewResponseController(w)

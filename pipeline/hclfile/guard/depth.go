@@ -71,7 +71,8 @@ func tooMuch(tokens hclsyntax.Tokens) (hcl.Range, string, bool) {
 			}
 		}
 		if depth > maxDepth {
-			return t.Range, fmt.Sprintf("this is nested deeper than %d levels of brackets, operators and templates", maxDepth), false
+			return t.Range, fmt.Sprintf("this is nested deeper than %d levels of brackets, operators and templates",
+				maxDepth), false
 		}
 		last = t.Type
 	}
@@ -184,7 +185,8 @@ func textEnd(src []byte, i int) (int, bool) {
 		case c == '"' && !escaped:
 			return i + 1, true
 		case c >= utf8.RuneSelf:
-			if r, n := utf8.DecodeRune(src[i:]); unicode.Is(prepended, r) && i+n < len(src) && (src[i+n] == '"' || src[i+n] == '\\') {
+			if r, n := utf8.DecodeRune(src[i:]); unicode.Is(prepended, r) && i+n < len(src) &&
+				(src[i+n] == '"' || src[i+n] == '\\') {
 				return i, false
 			}
 		}

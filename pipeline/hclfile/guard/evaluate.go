@@ -37,8 +37,8 @@ func (m metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return m.Expression.Value(ctx)
 }
 
-// Bound changes an expression so that its loops count their rounds and its divisions refuse zero, and calls show with each
-// call of a function in it. Binding an expression twice does nothing more.
+// Bound changes an expression so that its loops count their rounds and its divisions refuse zero, and calls show
+// with each call of a function in it. Binding an expression twice does nothing more.
 func (r *Rounds) Bound(expr hcl.Expression, show func(*hclsyntax.FunctionCallExpr)) {
 	Visit(expr, func(n hclsyntax.Node) {
 		switch n := n.(type) {
@@ -84,8 +84,8 @@ func Constant(expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
 	return Evaluate(expr, nil)
 }
 
-// Evaluate evaluates an expression and turns a panic of the library into a diagnostic. A stack overflow cannot be recovered:
-// that is why nesting is limited before parsing.
+// Evaluate evaluates an expression and turns a panic of the library into a diagnostic. A stack overflow cannot be
+// recovered: that is why nesting is limited before parsing.
 func Evaluate(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
 	defer func() {
 		cause := recover()
@@ -105,14 +105,15 @@ func Evaluate(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl
 	return expr.Value(ctx)
 }
 
-// A divisor is the right side of a division or remainder. The library returns infinity for a division by zero, and the number
-// itself for the remainder of one: both would go on into a command.
+// A divisor is the right side of a division or remainder. The library returns infinity for a division by zero, and
+// the number itself for the remainder of one: both would go on into a command.
 type divisor struct{ hclsyntax.Expression }
 
 func (d divisor) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := d.Expression.Value(ctx)
 	plain, _ := v.Unmark()
-	if diags.HasErrors() || !plain.IsKnown() || plain.IsNull() || plain.Type() != cty.Number || plain.AsBigFloat().Sign() != 0 {
+	if diags.HasErrors() || !plain.IsKnown() || plain.IsNull() || plain.Type() != cty.Number ||
+		plain.AsBigFloat().Sign() != 0 {
 		return v, diags
 	}
 	return cty.DynamicVal, diags.Append(&hcl.Diagnostic{

@@ -1,9 +1,10 @@
-// Package guard limits what HCL's parser and evaluator are given, so that no PIPELINE.hcl can overflow the stack, fill the
-// memory or take minutes. Only pipeline/hclfile uses it.
+// Package guard limits what HCL's parser and evaluator are given, so that no PIPELINE.hcl can overflow the stack,
+// fill the memory or take minutes. Only pipeline/hclfile uses it.
 //
-// Before parsing: HCL and JSON check the bytes of a file, Tokens a template inside JSON. Before evaluating: Bound makes the
-// loops and divisions of an expression check themselves, Limited wraps functions whose results can be much larger than their
-// arguments. Evaluate then turns what is left, a panic of the library, into a diagnostic. SizeOf measures finished values.
+// Before parsing: HCL and JSON check the bytes of a file, Tokens a template inside JSON. Before evaluating: Bound
+// makes the loops and divisions of an expression check themselves, Limited wraps functions whose results can be
+// much larger than their arguments. Evaluate then turns what is left, a panic of the library, into a diagnostic.
+// SizeOf measures finished values.
 package guard
 
 import (
@@ -19,7 +20,8 @@ const (
 	// MaxSize is the largest file, in bytes.
 	MaxSize = 1 << 20
 	// The parser and the evaluator call themselves once for every bracket, operator and template inside another:
-	// 100,000 of them overflow the stack, which recover() cannot catch. The lexer does not recurse, so it counts first.
+	// 100,000 of them overflow the stack, which recover() cannot catch. The lexer does not recurse, so it counts
+	// first.
 	maxDepth = 200
 	// The template parser joins neighbouring pieces of text one by one, in the square of their number:
 	// a heredoc of 260,000 lines takes it a minute.

@@ -224,7 +224,8 @@ func (c *scan) heredoc() bool {
 			return false
 		}
 		text := bytes.TrimSuffix(line, []byte("\r"))
-		if bytes.IndexByte(text, '\r') >= 0 || bytes.Contains(text, []byte("${")) || bytes.Contains(text, []byte("%{")) {
+		if bytes.IndexByte(text, '\r') >= 0 || bytes.Contains(text, []byte("${")) ||
+			bytes.Contains(text, []byte("%{")) {
 			return false
 		}
 		if bytes.Equal(bytes.TrimSpace(line), name) {

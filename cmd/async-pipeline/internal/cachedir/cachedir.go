@@ -21,7 +21,8 @@ func Dir(env func(string) string) (string, error) {
 	return "", fmt.Errorf("no folder for scratch copies can be written (%w): set XDG_CACHE_HOME to one", last)
 }
 
-// Candidates returns the folders that Dir tries: one in the person's cache folder, else one in the folder for temporary files.
+// Candidates returns the folders that Dir tries: one in the person's cache folder, else one in the folder for
+// temporary files.
 func Candidates(env func(string) string) []string {
 	var candidates []string
 	if x := env("XDG_CACHE_HOME"); filepath.IsAbs(x) {
@@ -37,14 +38,15 @@ func Candidates(env func(string) string) []string {
 	return append(candidates, filepath.Join(tmp, "async-pipeline-"+strconv.Itoa(os.Getuid())))
 }
 
-// Existing returns all folders that Dir could have returned before and that exist, each once. Folders that others can write are
-// left out. Nothing is made.
+// Existing returns all folders that Dir could have returned before and that exist, each once. Folders that others
+// can write are left out. Nothing is made.
 func Existing(env func(string) string) []string {
 	var dirs []string
 	var seen []os.FileInfo
 	for _, dir := range Candidates(env) {
 		info, err := os.Lstat(dir)
-		if err != nil || !owned(info) || slices.ContainsFunc(seen, func(s os.FileInfo) bool { return os.SameFile(s, info) }) {
+		if err != nil || !owned(info) || slices.ContainsFunc(seen,
+			func(s os.FileInfo) bool { return os.SameFile(s, info) }) {
 			continue
 		}
 		dirs, seen = append(dirs, dir), append(seen, info)
@@ -58,7 +60,8 @@ func owned(info os.FileInfo) bool {
 	return info.IsDir() && ok && int(st.Uid) == os.Getuid() && info.Mode().Perm()&0o022 == 0
 }
 
-// use makes dir and returns why it cannot be used: it must be a folder of this user that others cannot write, and take a file.
+// use makes dir and returns why it cannot be used: it must be a folder of this user that others cannot write, and
+// take a file.
 func use(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -1,7 +1,7 @@
 package completion
 
-// bashWords replaces a function of cobra's script that needs the package bash-completion. Bash splits words at = and : too; this
-// joins what is one word on the line.
+// bashWords replaces a function of cobra's script that needs the package bash-completion. Bash splits words at =
+// and : too; this joins what is one word on the line.
 const bashWords = `
 # Where the package bash-completion is not loaded, the one function of it that is needed.
 __PROGRAM_init_completion()
@@ -33,8 +33,8 @@ __PROGRAM_init_completion()
 }
 `
 
-// bashQuotes replaces two functions of cobra's script that ignore quotes. A name such as test["linux"] must be quoted, in the way in
-// which the word was begun.
+// bashQuotes replaces two functions of cobra's script that ignore quotes. A name such as test["linux"] must be
+// quoted, in the way in which the word was begun.
 const bashQuotes = `
 # What a word that is being typed means: plain. Where it stands in quotes that are open, which and what was before them.
 __PROGRAM_unquote()

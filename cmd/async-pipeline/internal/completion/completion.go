@@ -82,7 +82,8 @@ func Register(root *cobra.Command, p *project.Project) {
 			c.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 		}
 		if name == "policy check" {
-			_ = c.RegisterFlagCompletionFunc("task", lookedUp(p, (*lookup).explained)) // the flag exists and has none yet
+			// the flag exists and has none yet
+			_ = c.RegisterFlagCompletionFunc("task", lookedUp(p, (*lookup).explained))
 		}
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if known := Values[name+" --"+f.Name]; known != nil {
@@ -108,8 +109,8 @@ func lookedUp(p *project.Project, words offer) cobra.CompletionFunc {
 	}
 }
 
-// begunWith returns the words that begin with what is typed. Where the shell has removed the quotes from the name of an instance, as
-// in test[linux, the words are without them too.
+// begunWith returns the words that begin with what is typed. Where the shell has removed the quotes from the name
+// of an instance, as in test[linux, the words are without them too.
 func begunWith(words []cobra.Completion, begun string) []cobra.Completion {
 	var all []cobra.Completion
 	_, key, inKey := strings.Cut(begun, "[")
@@ -203,8 +204,8 @@ func (l *lookup) explained(args []string) []cobra.Completion {
 	return l.tasks(nil, c, nil)
 }
 
-// runThenTask returns runs, then tasks of the run; also tasks of the newest run where RUN may be left out. heal and context take
-// failed tasks only.
+// runThenTask returns runs, then tasks of the run; also tasks of the newest run where RUN may be left out. heal and
+// context take failed tasks only.
 func (l *lookup) runThenTask(args []string) []cobra.Completion {
 	s := l.store()
 	if s == nil || len(args) > 1 {
@@ -282,7 +283,8 @@ func (l *lookup) proposals(args []string) []cobra.Completion {
 		newest = max(newest, i.Run)
 	}
 	for _, i := range items {
-		if len(args) == 1 && strings.HasPrefix(i.Run, args[0]) || (len(args) == 0 || args[0] == "latest") && i.Run == newest {
+		if len(args) == 1 && strings.HasPrefix(i.Run, args[0]) ||
+			(len(args) == 0 || args[0] == "latest") && i.Run == newest {
 			words = add(words, nil, i.Name, verdictOf(i))
 		}
 	}
@@ -331,10 +333,11 @@ func once(args, words []string) []cobra.Completion {
 	return words
 }
 
-// add appends a word with its description, in one line. It leaves out words that are typed already and those that no shell can be
-// given.
+// add appends a word with its description, in one line. It leaves out words that are typed already and those that
+// no shell can be given.
 func add(words []cobra.Completion, typed []string, word, what string) []cobra.Completion {
-	if word == "" || slices.Contains(typed, word) || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if word == "" || slices.Contains(typed, word) ||
+		strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return words
 	}
 	return append(words, cobra.CompletionWithDesc(word, view.Harmless(strings.Join(strings.Fields(what), " "))))

@@ -31,7 +31,8 @@ type Console struct {
 func New(stdin io.Reader, stdout, stderr io.Writer, env func(string) string, base string, secrets *redact.Set) *Console {
 	out := &Writer{to: stdout, secrets: secrets}
 	return &Console{
-		Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: out, Err: &Writer{to: stderr, secrets: secrets, before: out},
+		Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: out,
+		Err: &Writer{to: stderr, secrets: secrets, before: out},
 		env: env, base: base, secrets: secrets,
 	}
 }
@@ -86,7 +87,8 @@ func (c *Console) Size() (columns, rows int) {
 	return view.Width, 24
 }
 
-// foreground reports whether the program is in the foreground of stdout's terminal. In the background nothing is drawn.
+// foreground reports whether the program is in the foreground of stdout's terminal. In the background nothing is
+// drawn.
 func (c *Console) foreground() bool {
 	fd, ok := terminal(c.Stdout)
 	if !ok {

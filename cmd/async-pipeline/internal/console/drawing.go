@@ -11,9 +11,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 )
 
-// A Drawing draws a live view on stdout, at most ten times a second and only when something changed or the seconds did. Frames for
-// a terminal that does not read are dropped; nobody else waits for it. No mode of the terminal is changed: ^C and ^Z keep their
-// meaning.
+// A Drawing draws a live view on stdout, at most ten times a second and only when something changed or the seconds
+// did. Frames for a terminal that does not read are dropped; nobody else waits for it. No mode of the terminal is
+// changed: ^C and ^Z keep their meaning.
 type Drawing struct {
 	c    *Console
 	live *view.Live
@@ -108,7 +108,8 @@ func (d *Drawing) above(write func()) {
 	d.live.Touch()
 }
 
-// Write queues lines that scroll by above the drawing, without waiting for the terminal; after Close it writes to stdout.
+// Write queues lines that scroll by above the drawing, without waiting for the terminal; after Close it writes to
+// stdout.
 func (d *Drawing) Write(p []byte) (int, error) {
 	if d.closed.Load() {
 		return d.c.Out.Write(p)

@@ -12,9 +12,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 )
 
-// An Interrupt waits for SIGINT, SIGTERM, SIGHUP (the terminal was closed) and SIGQUIT while work goes on: the first ends Ctx, the
-// second closes Again, which means "at once". It does not wait for whoever reads the output, so the work ends, and is recorded,
-// also when nobody reads.
+// An Interrupt waits for SIGINT, SIGTERM, SIGHUP (the terminal was closed) and SIGQUIT while work goes on: the
+// first ends Ctx, the second closes Again, which means "at once". It does not wait for whoever reads the output, so
+// the work ends, and is recorded, also when nobody reads.
 type Interrupt struct {
 	Ctx   context.Context
 	Again chan struct{} // closed by the second signal, after the writers were hurried
@@ -30,8 +30,8 @@ type Interrupt struct {
 	told  func(syscall.Signal)
 }
 
-// ReaderTime is how long one write may take after the first signal: a live reader has read by then. hurryTime is the same after the
-// second.
+// ReaderTime is how long one write may take after the first signal: a live reader has read by then. hurryTime is
+// the same after the second.
 const (
 	ReaderTime = time.Second
 	hurryTime  = 100 * time.Millisecond
@@ -86,7 +86,8 @@ func (i *Interrupt) First() syscall.Signal {
 	return i.first
 }
 
-// Next begins another phase of the work: it returns the signal that came so far, or 0, and a later one is told to told.
+// Next begins another phase of the work: it returns the signal that came so far, or 0, and a later one is told to
+// told.
 func (i *Interrupt) Next(told func(syscall.Signal)) syscall.Signal {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -122,8 +123,8 @@ func (i *Interrupt) Stop() {
 // unreadEvery is how often Await checks whether anybody still reads.
 const unreadEvery = time.Second
 
-// Await waits for over or for the second signal. An agent may print nothing for long, so no write shows that nobody reads any more:
-// Await polls for that, so that no agent works, and is paid for, for nobody.
+// Await waits for over or for the second signal. An agent may print nothing for long, so no write shows that nobody
+// reads any more: Await polls for that, so that no agent works, and is paid for, for nobody.
 func (i *Interrupt) Await(over <-chan struct{}) {
 	tick := time.NewTicker(unreadEvery)
 	defer tick.Stop()
@@ -141,8 +142,8 @@ func (i *Interrupt) Await(over <-chan struct{}) {
 	}
 }
 
-// Await runs do and waits for it or for the second signal, after which the process is about to end and do runs on alone. After a
-// signal the error is that signal's exit code, whatever do returned.
+// Await runs do and waits for it or for the second signal, after which the process is about to end and do runs on
+// alone. After a signal the error is that signal's exit code, whatever do returned.
 func Await[T any](stop *Interrupt, do func() (T, error)) (T, error) {
 	type end struct {
 		got T

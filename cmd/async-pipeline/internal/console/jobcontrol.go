@@ -12,22 +12,23 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
 
-// A JobControl pauses the running tasks and erases the drawing when SIGTSTP (^Z) arrives, stops the program, and undoes both on
-// SIGCONT.
+// A JobControl pauses the running tasks and erases the drawing when SIGTSTP (^Z) arrives, stops the program, and
+// undoes both on SIGCONT.
 type JobControl struct {
 	c    *Console
 	done chan struct{}
 	gone chan struct{}
 }
 
-// settleTime is how long the output may take to be written before the program stops, stopTime how long the kernel may take to
-// stop it.
+// settleTime is how long the output may take to be written before the program stops, stopTime how long the kernel
+// may take to stop it.
 const (
 	settleTime = 100 * time.Millisecond
 	stopTime   = 500 * time.Millisecond
 )
 
-// JobControl begins to take SIGTSTP and SIGCONT, until End. A SIGTSTP that was ignored when the program started stays ignored.
+// JobControl begins to take SIGTSTP and SIGCONT, until End. A SIGTSTP that was ignored when the program started
+// stays ignored.
 func (c *Console) JobControl() *JobControl {
 	j := &JobControl{c: c, done: make(chan struct{}), gone: make(chan struct{})}
 	stops, goes := make(chan os.Signal, 1), make(chan os.Signal, 1)
@@ -100,9 +101,9 @@ func (j *JobControl) stop(goes chan os.Signal) {
 	}
 }
 
-// stopSignal returns the signal that stops this program only. (Once SIGTSTP was caught, the Go runtime never restores its default
-// action.) It is SIGSTOP under a shell with job control; else SIGTTIN, which the kernel ignores in an orphaned process group, one
-// that nobody could continue.
+// stopSignal returns the signal that stops this program only. (Once SIGTSTP was caught, the Go runtime never
+// restores its default action.) It is SIGSTOP under a shell with job control; else SIGTTIN, which the kernel
+// ignores in an orphaned process group, one that nobody could continue.
 func stopSignal() syscall.Signal {
 	parent := os.Getppid()
 	group, err := syscall.Getpgid(parent)

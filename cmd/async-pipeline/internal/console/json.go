@@ -14,8 +14,8 @@ var formatWords = map[string]bool{
 	record.Cancelled: true, record.Interrupted: true,
 }
 
-// CleanJSON redacts the string values of JSON texts, as our encoder writes them. Field names, numbers and punctuation stay, even if
-// a secret is spelled so: redaction must not break the JSON.
+// CleanJSON redacts the string values of JSON texts, as our encoder writes them. Field names, numbers and
+// punctuation stay, even if a secret is spelled so: redaction must not break the JSON.
 func CleanJSON(text []byte, secrets *redact.Set) []byte {
 	if _, found := secrets.Find(text); !found { // nearly always there is nothing to clean
 		return text

@@ -9,13 +9,14 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
-// A Writer is stdout or stderr. It redacts secrets, never mixes one Write with another, and keeps the error of a failed write for
-// the end (Err) instead of returning it to whoever writes.
+// A Writer is stdout or stderr. It redacts secrets, never mixes one Write with another, and keeps the error of a
+// failed write for the end (Err) instead of returning it to whoever writes.
 //
-// A Write to stdout is gathered with those that follow at once and written by another goroutine, so a task that prints little
-// costs a copy. While more than writerRoom is waiting, a Write blocks as long as the reader takes (a paused pager is no error)
-// until Hurry is called. A Write to a Writer with before returns when it is written, after all that went to before, so that a
-// person reads both in order; it waits at most a second for before, because a message about a blocked reader must not wait for it.
+// A Write to stdout is gathered with those that follow at once and written by another goroutine, so a task that
+// prints little costs a copy. While more than writerRoom is waiting, a Write blocks as long as the reader takes (a
+// paused pager is no error) until Hurry is called. A Write to a Writer with before returns when it is written,
+// after all that went to before, so that a person reads both in order; it waits at most a second for before,
+// because a message about a blocked reader must not wait for it.
 type Writer struct {
 	secrets *redact.Set
 	to      io.Writer
@@ -114,7 +115,8 @@ func (w *Writer) FlushFor(limit time.Duration) {
 	}
 }
 
-// wait releases mu, which the caller holds, until something has changed. One system write may take no longer than limit.
+// wait releases mu, which the caller holds, until something has changed. One system write may take no longer than
+// limit.
 func (w *Writer) wait() {
 	if w.changed == nil {
 		w.changed = make(chan struct{})
@@ -146,8 +148,8 @@ func (w *Writer) press() {
 	}
 }
 
-// pump writes until nothing is pending. A write to a pipe that nobody empties cannot be ended, only abandoned: so pump owns its
-// bytes, and others wait for it in wait only.
+// pump writes until nothing is pending. A write to a pipe that nobody empties cannot be ended, only abandoned: so
+// pump owns its bytes, and others wait for it in wait only.
 func (w *Writer) pump() {
 	for {
 		w.gather()

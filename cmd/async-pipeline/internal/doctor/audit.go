@@ -83,10 +83,12 @@ func (a *auditing) claim(sealed int) {
 	switch {
 	case sealed == 0:
 	case a.busy:
-		d.noted("runs", d.Typed("fix", "audit")+" when they are done", "%s (%s); what they hold was not compared with its digests: hooks are at work", what, size)
+		d.noted("runs", d.Typed("fix", "audit")+" when they are done",
+			"%s (%s); what they hold was not compared with its digests: hooks are at work", what, size)
 	case len(a.bad) > 0:
 	case a.skipped > 0:
-		d.noted("runs", d.Typed("fix", "audit")+" audits all that have fixes", "%s (%s): the newest %d are as they were written, for the others there was no time", what, size, a.audited)
+		d.noted("runs", d.Typed("fix", "audit")+" audits all that have fixes",
+			"%s (%s): the newest %d are as they were written, for the others there was no time", what, size, a.audited)
 	default:
 		d.fine("runs", "%s, all as they were written (%s)", what, size)
 	}

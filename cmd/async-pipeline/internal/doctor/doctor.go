@@ -1,5 +1,5 @@
-// Package doctor examines a project, its records and the machine for what is wrong. It changes nothing, so it settles nothing
-// either.
+// Package doctor examines a project, its records and the machine for what is wrong. It changes nothing, so it
+// settles nothing either.
 package doctor
 
 import (
@@ -57,7 +57,8 @@ func (d *checkup) examine(version string) error {
 			d.copies()
 		}
 	} else {
-		d.noted("project", "async-pipeline init drafts a PIPELINE.hcl", "neither a PIPELINE.hcl nor recorded runs in %s or a folder above: only the machine was looked at", dir)
+		d.noted("project", "async-pipeline init drafts a PIPELINE.hcl",
+			"neither a PIPELINE.hcl nor recorded runs in %s or a folder above: only the machine was looked at", dir)
 	}
 	d.processes()
 	d.git()
@@ -128,10 +129,12 @@ func (d *checkup) processes() {
 			of = ", of the hook of " + p.Hook
 		}
 		if !ours(p) {
-			d.noted("processes", "gc or the next run there ends it", "process %d was left by a killed run elsewhere%s%s", p.PID, d.startedIn(p), of)
+			d.noted("processes", "gc or the next run there ends it",
+				"process %d was left by a killed run elsewhere%s%s", p.PID, d.startedIn(p), of)
 			continue
 		}
-		d.trouble("processes", d.Typed("gc")+" ends it, the next run does too", "process %d was left by a killed run%s", p.PID, of)
+		d.trouble("processes", d.Typed("gc")+" ends it, the next run does too",
+			"process %d was left by a killed run%s", p.PID, of)
 	}
 	d.andMore("processes", view.Trouble, len(left), "processes of killed runs")
 }
@@ -154,11 +157,13 @@ func (d *checkup) copies() {
 	}
 	d.andMore("copies", view.Trouble, len(left.Fixes), "interrupted fixes")
 	if n := len(left.Copies); n > 0 {
-		d.trouble("copies", d.Typed("gc")+" removes them, the next run does too", "%s of killed runs in %s", english.Count(n, "scratch folder"), d.path(filepath.Dir(left.Copies[0].Dir)))
+		d.trouble("copies", d.Typed("gc")+" removes them, the next run does too", "%s of killed runs in %s",
+			english.Count(n, "scratch folder"), d.path(filepath.Dir(left.Copies[0].Dir)))
 	}
 	if n := len(left.Rescued); n > 0 {
 		d.noted("copies", "take what you need from them, then remove them",
-			"%s whose changes could not be stored as a patch: %s", english.Count(n, "copy"), strings.Join(left.Rescued[:min(n, 3)], ", "))
+			"%s whose changes could not be stored as a patch: %s", english.Count(n, "copy"),
+			strings.Join(left.Rescued[:min(n, 3)], ", "))
 	}
 	if err == nil && len(left.Fixes) == 0 && len(left.Copies) == 0 {
 		d.fine("copies", "no scratch copy of a killed run is left")
@@ -180,10 +185,12 @@ func (d *checkup) kept() {
 			}
 		}
 	}
-	text := fmt.Sprintf("kept for %s: base copies %s, build caches %s", english.Count(n, "root"), english.Size(bases), english.Size(caches))
+	text := fmt.Sprintf("kept for %s: base copies %s, build caches %s", english.Count(n, "root"), english.Size(bases),
+		english.Size(caches))
 	switch {
 	case forgotten > 0:
-		d.noted("caches", d.Typed("gc")+" removes those", "%s; those of %s are no longer used", text, english.Count(forgotten, "root"))
+		d.noted("caches", d.Typed("gc")+" removes those", "%s; those of %s are no longer used", text,
+			english.Count(forgotten, "root"))
 	case n > 0:
 		d.fine("caches", "%s", text)
 	}

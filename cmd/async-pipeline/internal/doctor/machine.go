@@ -26,7 +26,8 @@ func (d *checkup) git() {
 	case err == nil:
 		d.fine("git", "git is there, and %s is a work tree", d.path(repo.Top))
 	case errors.Is(err, git.ErrNone) && strings.Contains(err.Error(), "not installed"):
-		d.noted("git", "install git 2.32 or newer", "git is not installed: runs record no commit, and what is not committed is unknown")
+		d.noted("git", "install git 2.32 or newer",
+			"git is not installed: runs record no commit, and what is not committed is unknown")
 	case errors.Is(err, git.ErrNone):
 		d.noted("git", "", "not in a git work tree: runs record no commit, and what is not committed is unknown")
 	default:
@@ -50,10 +51,12 @@ func (d *checkup) sandbox() {
 		d.noted("sandbox", "", "sandbox fence is there, view is not%s", why)
 		return
 	}
-	d.noted("sandbox", "use agents only where nothing can be lost, or a machine with sandbox fence or view", "no sandbox: an agent can write outside its copy; view is not available%s", why)
+	d.noted("sandbox", "use agents only where nothing can be lost, or a machine with sandbox fence or view",
+		"no sandbox: an agent can write outside its copy; view is not available%s", why)
 }
 
-// overlay tries whether copies can be overlays where they are made, or, before the first one, in the folder for temporary files.
+// overlay tries whether copies can be overlays where they are made, or, before the first one, in the folder for
+// temporary files.
 func (d *checkup) overlay() {
 	dir := os.TempDir()
 	if caches := cachedir.Existing(d.Env); len(caches) > 0 {
@@ -79,7 +82,8 @@ func (d *checkup) disk() {
 	temp := os.TempDir()
 	if info, err := os.Stat(temp); err != nil || !info.IsDir() || writable(temp) != nil {
 		low = true
-		d.trouble("disk", "make it a folder that you can write, or set TMPDIR to one", "no temporary file can be written in %s (TMPDIR): what needs one will fail", d.path(temp))
+		d.trouble("disk", "make it a folder that you can write, or set TMPDIR to one",
+			"no temporary file can be written in %s (TMPDIR): what needs one will fail", d.path(temp))
 	}
 	for _, dir := range append([]string{d.dir, temp}, cachedir.Candidates(d.Env)[:1]...) {
 		dir = existing(dir)
@@ -100,7 +104,8 @@ func (d *checkup) disk() {
 		block := uint64(fs.Bsize) //nolint:unconvert // another type elsewhere
 		if free := fs.Bavail * block; free < lowBytes || free < fs.Blocks*block/lowShare {
 			low = true
-			d.trouble("disk", "free some; "+d.Typed("gc")+" removes what is no longer used", "only %s are free where %s is: runs may end with a full disk", english.Size(int64(free)), d.path(dir))
+			d.trouble("disk", "free some; "+d.Typed("gc")+" removes what is no longer used",
+				"only %s are free where %s is: runs may end with a full disk", english.Size(int64(free)), d.path(dir))
 		}
 	}
 	if !low {

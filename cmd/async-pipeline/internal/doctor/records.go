@@ -35,13 +35,16 @@ func (d *checkup) pipelineFile() {
 	faults := pipeline.Errors(nil)
 	switch {
 	case errors.As(err, &faults):
-		d.trouble("pipeline", d.Typed("validate")+" shows them", "%s has %s", d.path(file), english.Count(faults.Serious(), "error"))
+		d.trouble("pipeline", d.Typed("validate")+" shows them", "%s has %s", d.path(file),
+			english.Count(faults.Serious(), "error"))
 	case err != nil:
 		d.trouble("pipeline", "", "%v", err)
 	case len(c.Warnings) > 0:
-		d.noted("pipeline", d.Typed("validate")+" shows them", "%s is read, with %s", d.path(file), english.Count(len(c.Warnings), "warning"))
+		d.noted("pipeline", d.Typed("validate")+" shows them", "%s is read, with %s", d.path(file),
+			english.Count(len(c.Warnings), "warning"))
 	default:
-		d.fine("pipeline", "%s is read: %s, %s", d.path(file), english.Count(len(c.Tasks), "task"), english.Count(len(c.Jobs), "job"))
+		d.fine("pipeline", "%s is read: %s, %s", d.path(file), english.Count(len(c.Tasks), "task"),
+			english.Count(len(c.Jobs), "job"))
 	}
 	if c != nil && err == nil {
 		for _, w := range d.AgentWarnings(c) {
@@ -56,7 +59,8 @@ func (d *checkup) folder() bool {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := writable(d.dir); err != nil {
-			d.trouble("records", "make it writable, or nothing can be recorded", "%s cannot be written: %v", d.path(d.dir), err)
+			d.trouble("records", "make it writable, or nothing can be recorded", "%s cannot be written: %v",
+				d.path(d.dir), err)
 			return false
 		}
 		d.fine("records", "nothing is recorded here yet")
@@ -67,9 +71,11 @@ func (d *checkup) folder() bool {
 		return false
 	}
 	if err := writable(dir); err != nil {
-		d.trouble("records", "make it writable, or nothing can be recorded", "%s cannot be written: %v", d.path(dir), err)
+		d.trouble("records", "make it writable, or nothing can be recorded", "%s cannot be written: %v",
+			d.path(dir), err)
 	} else if info.Mode().Perm()&0o022 != 0 {
-		d.trouble("records", "chmod 700 "+view.Quote(dir), "others can write %s, and with it what is recorded", d.path(dir))
+		d.trouble("records", "chmod 700 "+view.Quote(dir), "others can write %s, and with it what is recorded",
+			d.path(dir))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -77,9 +83,11 @@ func (d *checkup) folder() bool {
 		return true // reported by git
 	}
 	if foreign, err := (apply.Tree{Fixes: d.fixStore()}).Foreign(ctx); err == nil && foreign {
-		d.trouble("records", "git rm -r --cached .async", "git tracks files in %s: records that came with a repository are never applied", d.path(dir))
+		d.trouble("records", "git rm -r --cached .async",
+			"git tracks files in %s: records that came with a repository are never applied", d.path(dir))
 	} else if rules, err := os.ReadFile(filepath.Join(dir, ".gitignore")); err != nil || !ignoresAll(string(rules)) {
-		d.trouble("records", "echo '*' > "+view.Quote(filepath.Join(dir, ".gitignore")), "git does not ignore %s: its .gitignore was changed or removed", d.path(dir))
+		d.trouble("records", "echo '*' > "+view.Quote(filepath.Join(dir, ".gitignore")),
+			"git does not ignore %s: its .gitignore was changed or removed", d.path(dir))
 	}
 	return true
 }
@@ -141,7 +149,9 @@ func (d *checkup) runs() {
 	}
 	d.andMore("runs", view.Trouble, len(damaged), "damaged records")
 	for _, id := range first(interrupted) {
-		d.noted("runs", d.Typed("explain", "--run", id)+" tells what is known of it", "run %s was ended before its verdict; what it recorded is in %s", id, d.path(filepath.Join(d.store.Dir, "runs", id)))
+		d.noted("runs", d.Typed("explain", "--run", id)+" tells what is known of it",
+			"run %s was ended before its verdict; what it recorded is in %s", id,
+			d.path(filepath.Join(d.store.Dir, "runs", id)))
 	}
 	d.andMore("runs", view.Noted, len(interrupted), "runs that were ended before their verdict")
 	d.clock(ids)
@@ -154,8 +164,10 @@ func (d *checkup) runs() {
 func (d *checkup) clock(ids []string) {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return time.Until(record.Began(id)) <= ahead })
 	for _, id := range first(ids) {
-		d.trouble("clock", "if the clock is wrong, set it right; if it is right, remove what you do not need: rm -r "+view.Quote(d.path(filepath.Join(d.store.Dir, "runs", id))),
-			"run %s is ahead of the clock (%s): it counts as the oldest, and neither keep_runs nor gc removes it", id, time.Now().UTC().Format("2006-01-02 15:04 UTC"))
+		d.trouble("clock", "if the clock is wrong, set it right; if it is right, remove what you do not need: rm -r "+
+			view.Quote(d.path(filepath.Join(d.store.Dir, "runs", id))),
+			"run %s is ahead of the clock (%s): it counts as the oldest, and neither keep_runs nor gc removes it", id,
+			time.Now().UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	d.andMore("clock", view.Trouble, len(ids), "runs that are ahead of the clock")
 }

@@ -11,7 +11,8 @@ const (
 	Pipe    = 141 // nobody reads stdout any more
 )
 
-// An Error ends a verb with an exit code. With an empty Text everything has been said. Any other error ends it with Refused.
+// An Error ends a verb with an exit code. With an empty Text everything has been said. Any other error ends it with
+// Refused.
 type Error struct {
 	Code int
 	Text string

@@ -44,8 +44,8 @@ type collection struct {
 	left  []string
 }
 
-// Collect removes what it can, or says in a dry run what it would. left are sentences on what was not removed, and why. After an
-// error the rest is done all the same.
+// Collect removes what it can, or says in a dry run what it would. left are sentences on what was not removed, and
+// why. After an error the rest is done all the same.
 func Collect(p *project.Project, store *record.Store, o Options) (done []view.Removal, left []string, err error) {
 	g := &collection{Options: o, Project: p, store: store}
 	err = errors.Join(g.processes(), g.leftovers(), g.runs(), g.kept(), g.probes())
@@ -117,10 +117,12 @@ func (g *collection) leftovers() error {
 		g.removed(english.Count(n, "scratch folder"), "killed runs left them", bytes)
 	}
 	if n < len(before.Copies) && unseen == nil {
-		g.left = append(g.left, english.Count(len(before.Copies)-n, "scratch folder")+" kept: a fix is being made here.")
+		g.left = append(g.left, english.Count(len(before.Copies)-n, "scratch folder")+
+			" kept: a fix is being made here.")
 	}
 	if len(before.Rescued) > 0 {
-		g.left = append(g.left, "Not touched: "+english.Count(len(before.Rescued), "copy")+" in "+filepath.Dir(before.Rescued[0])+" whose changes could not be stored as a patch; remove them when you have what you need.")
+		g.left = append(g.left, "Not touched: "+english.Count(len(before.Rescued), "copy")+" in "+
+			filepath.Dir(before.Rescued[0])+" whose changes could not be stored as a patch; remove them when you have what you need.")
 	}
 	return unseen
 }
@@ -197,7 +199,8 @@ func kinds(k homes.Kept) string {
 	if k.BaseBytes == 0 {
 		return "the build caches"
 	}
-	return fmt.Sprintf("the base copy (%s) and build caches (%s)", english.Size(k.BaseBytes), english.Size(k.Bytes-k.BaseBytes))
+	return fmt.Sprintf("the base copy (%s) and build caches (%s)", english.Size(k.BaseBytes),
+		english.Size(k.Bytes-k.BaseBytes))
 }
 
 // probeTime is how old a leftover folder of a sandbox probe must be; a probe takes milliseconds.

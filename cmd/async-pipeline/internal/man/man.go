@@ -1,5 +1,6 @@
-// Package man writes the manual pages of the verbs from their help, in the macros of man(7). (cobra/doc would write them by way of
-// Markdown, with two more parsers in the program, and would not keep the examples and columns of the help as they are.)
+// Package man writes the manual pages of the verbs from their help, in the macros of man(7). (cobra/doc would write
+// them by way of Markdown, with two more parsers in the program, and would not keep the examples and columns of the
+// help as they are.)
 package man
 
 import (
@@ -19,8 +20,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
-// Write writes the pages of root and all its verbs to a folder, which is made if need be, and returns how many there are. version and
-// date are shown in each page; an empty date is left out.
+// Write writes the pages of root and all its verbs to a folder, which is made if need be, and returns how many
+// there are. version and date are shown in each page; an empty date is left out.
 func Write(root *cobra.Command, dir, version, date string) (int, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, fault(err, dir)
@@ -48,8 +49,8 @@ func fault(err error, path string) error {
 	return advice.Writing(err, path)
 }
 
-// Date returns the date of the pages, the same for the same program: SOURCE_DATE_EPOCH, else that of the commit it was built from, or
-// "" where that is not known.
+// Date returns the date of the pages, the same for the same program: SOURCE_DATE_EPOCH, else that of the commit it
+// was built from, or "" where that is not known.
 func Date(epoch string) (string, error) {
 	const format = "2006-01-02"
 	if epoch != "" {

@@ -70,8 +70,8 @@ func (p *Project) Typed(args ...string) string {
 	return strings.Join(words, " ")
 }
 
-// Start returns the folder that a verb starts from: the working directory or -C. Links are resolved here, once, because a copy of
-// the tree is mounted at the recorded path.
+// Start returns the folder that a verb starts from: the working directory or -C. Links are resolved here, once,
+// because a copy of the tree is mounted at the recorded path.
 func (p *Project) Start() (string, error) {
 	dir := p.Dir
 	if p.Into == "" {
@@ -134,8 +134,8 @@ func (p *Project) Root() (string, error) {
 	}
 }
 
-// Read reads a PIPELINE.hcl and adds its secrets to Secrets. The warnings are about secrets that cannot be redacted; errors of the
-// file are pipeline.Errors.
+// Read reads a PIPELINE.hcl and adds its secrets to Secrets. The warnings are about secrets that cannot be
+// redacted; errors of the file are pipeline.Errors.
 func (p *Project) Read(file string) (c *pipeline.Config, warnings []string, err error) {
 	values := map[string]string{}
 	for _, v := range p.Vars {
@@ -165,8 +165,9 @@ func (p *Project) Read(file string) (c *pipeline.Config, warnings []string, err 
 	return c, warnings, nil
 }
 
-// Redact adds the secrets of a configuration to Secrets and returns a warning for each that cannot be redacted. A value that is
-// part of the name of a task or job is not redacted, because such a name could neither be typed nor found in the record.
+// Redact adds the secrets of a configuration to Secrets and returns a warning for each that cannot be redacted. A
+// value that is part of the name of a task or job is not redacted, because such a name could neither be typed nor
+// found in the record.
 func (p *Project) Redact(c *pipeline.Config) (warnings []string) {
 	for _, s := range c.Secrets {
 		if name := namedAfter(c, s); name != "" {
@@ -196,7 +197,8 @@ func namedAfter(c *pipeline.Config, s pipeline.Secret) string {
 	return ""
 }
 
-// FindProgram returns why a program cannot be started, or nil. A path is relative to the root; a name is looked up in PATH.
+// FindProgram returns why a program cannot be started, or nil. A path is relative to the root; a name is looked up
+// in PATH.
 func (p *Project) FindProgram(root, name string) error {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {
@@ -225,7 +227,8 @@ func executable(path string) error {
 	return nil
 }
 
-// AgentWarnings returns a warning, at its place in the file, for each agent of a task that lacks its program or its key here.
+// AgentWarnings returns a warning, at its place in the file, for each agent of a task that lacks its program or its
+// key here.
 func (p *Project) AgentWarnings(c *pipeline.Config) (all pipeline.Errors) {
 	used := map[string]bool{}
 	for _, t := range c.Tasks {

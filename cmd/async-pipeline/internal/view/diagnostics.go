@@ -90,5 +90,6 @@ func (s *Screen) sourceLine(f pipeline.Error, colour string) string {
 	}
 	span = min(span, max(room-lead, 1))
 	return s.paint(dim, number) + whole + "\n" +
-		s.paint(dim, "      │ ") + strings.Repeat(" ", max(lead, 0)) + s.paint(colour, strings.Repeat("^", span)) + "\n"
+		s.paint(dim, "      │ ") + strings.Repeat(" ", max(lead, 0)) + s.paint(colour,
+		strings.Repeat("^", span)) + "\n"
 }

@@ -1,4 +1,5 @@
-// A patch for reading: coloured, no line wider than the screen, no line of a file hidden. `fix diff` gives the patch itself.
+// A patch for reading: coloured, no line wider than the screen, no line of a file hidden. `fix diff` gives the
+// patch itself.
 package view
 
 import (

@@ -39,7 +39,8 @@ type Pack struct {
 	Tools map[string]string `json:"tools"`
 }
 
-// ExplainTask shows how one task of a run ended. pack is nil unless it failed; file is where the pack is stored, if it is.
+// ExplainTask shows how one task of a run ended. pack is nil unless it failed; file is where the pack is stored, if
+// it is.
 func (s *Screen) ExplainTask(r RunStory, t record.Task, pack *Pack, file string, now time.Time) {
 	var b strings.Builder
 	b.WriteString(s.runHead(r, now) + "\n")

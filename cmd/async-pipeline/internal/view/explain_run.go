@@ -84,7 +84,8 @@ func (s *Screen) runHead(r RunStory, now time.Time) string {
 	case !r.Sealed:
 		head += " was " + s.paint(yellow, "ended before its verdict") + "; started " + ago(r.Run.StartedAt.Time, now)
 	default:
-		head += " " + s.paint(runColour(r.Run.Status), verdictWord(r.Run.Status)) + took + fmt.Sprintf(" (exit %d), ", r.Run.ExitCode) + ago(r.Run.StartedAt.Time, now)
+		head += " " + s.paint(runColour(r.Run.Status), verdictWord(r.Run.Status)) + took + fmt.Sprintf(" (exit %d), ",
+			r.Run.ExitCode) + ago(r.Run.StartedAt.Time, now)
 	}
 	b.WriteString(head + "\n")
 	f := facts{s: s, b: &b}
@@ -282,7 +283,8 @@ func (s *Screen) passed(tasks []record.Task) string {
 	if len(names) == 0 {
 		return ""
 	}
-	text := "\n" + s.paint(green, "✓") + " " + english.Count(len(names), "task") + " passed\n" + s.words(english.List(names, mostNames), "  ")
+	text := "\n" + s.paint(green, "✓") + " " + english.Count(len(names),
+		"task") + " passed\n" + s.words(english.List(names, mostNames), "  ")
 	if left > 0 {
 		text += s.words("They left "+english.Count(left, "process")+" running, which were ended.", "  ")
 	}
@@ -301,7 +303,8 @@ func (s *Screen) wherePath(r RunStory) string {
 		words = append(append(words[:6:6], "…"), words[len(words)-5:]...)
 	}
 	return "\n" + s.words("Critical path: "+strings.Join(words, " → ")+" ("+Duration(sum)+" of "+
-		Duration(time.Duration(r.Run.DurationMS)*time.Millisecond)+"). To make the run faster, make one of these faster or shorten the chain.", "")
+		Duration(time.Duration(r.Run.DurationMS)*time.Millisecond)+
+		"). To make the run faster, make one of these faster or shorten the chain.", "")
 }
 
 // hookStory shows what a hook did.

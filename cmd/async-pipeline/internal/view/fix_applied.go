@@ -27,8 +27,8 @@ func (s *Screen) Taken(p *fix.Proposal) {
 	s.put(s.paragraph(text, ""))
 }
 
-// Applied shows what fix apply wrote, or would write. better is the command that applies an older proposal that is verified;
-// empty: there is none.
+// Applied shows what fix apply wrote, or would write. better is the command that applies an older proposal that is
+// verified; empty: there is none.
 func (s *Screen) Applied(p *fix.Proposal, a apply.Applied, dry bool, again, better string) {
 	var b strings.Builder
 	if unsure := p.Verdict != nil && *p.Verdict == fix.Unverified; unsure && !a.Already {
@@ -113,7 +113,8 @@ func (s *Screen) Rejected(p *fix.Proposal, r apply.Rejected, dry bool) {
 		s.head(&b, s.paint(green, "✓")+" rejected "+what)
 	}
 	if len(r.Applied) > 0 && !r.Already {
-		b.WriteString(s.paragraph("Files that were applied stay as they are: "+english.List(r.Applied, mostNames), "  "))
+		b.WriteString(s.paragraph("Files that were applied stay as they are: "+
+			english.List(r.Applied, mostNames), "  "))
 	}
 	if dry {
 		b.WriteString("Nothing was written.\n")
@@ -129,7 +130,8 @@ func (s *Screen) Conflicts(c *apply.Conflicts) {
 			b.WriteString(s.paint(red, "cannot be merged:") + " " + Harmless(f.Path) + "\n" + s.paragraph(f.Why, "  "))
 		}
 		for _, clash := range f.Clashes {
-			b.WriteString(s.paint(red, "conflict:") + " " + Harmless(f.Path) + fmt.Sprintf(", at line %d", clash.Line) + "\n")
+			b.WriteString(s.paint(red, "conflict:") + " " + Harmless(f.Path) +
+				fmt.Sprintf(", at line %d", clash.Line) + "\n")
 			for line := range strings.SplitSeq(strings.TrimSuffix(clash.Text, "\n"), "\n") {
 				s.diffLine(&b, clashColour(line), line)
 			}

@@ -44,7 +44,8 @@ func (s *Screen) times(f *fix.Fix) string {
 	if f.Base != nil {
 		copies += orZero(f.Base.DurationMS)
 	}
-	text := s.paragraph(fmt.Sprintf("time: agent %s · checks %s · copies %s", took(agents), took(checks), took(copies)), "  ")
+	text := s.paragraph(fmt.Sprintf("time: agent %s · checks %s · copies %s", took(agents), took(checks),
+		took(copies)), "  ")
 	if f.Copies.Made == "plain" && f.Copies.Why != nil && f.Provenance != nil && f.Provenance.Sandbox != nil &&
 		value(f.Provenance.Sandbox.Tier) == "view" {
 		text += s.paragraph("copies are made in full, no overlay can be had: "+*f.Copies.Why, "  ")

@@ -10,8 +10,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// Fixes shows the table of `fix list`. dir returns the folder of an item's run, better the command that applies an older
-// proposal that is verified.
+// Fixes shows the table of `fix list`. dir returns the folder of an item's run, better the command that applies an
+// older proposal that is verified.
 func (s *Screen) Fixes(items []fix.Item, dir, better func(fix.Item) string) {
 	run, task, state := len("RUN"), len("TASK"), len("STATE")
 	for _, it := range items {

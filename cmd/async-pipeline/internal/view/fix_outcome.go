@@ -15,7 +15,8 @@ import (
 // HookStarted shows which agent starts, its sandbox and its budget.
 func (s *Screen) HookStarted(task, agent, tier string, attempts int, wallClock time.Duration) {
 	s.put("\n" + s.heading(fmt.Sprintf("%s works on %s", Harmless(agent), taskName(task)), "in a copy of the tree") +
-		s.aside(fmt.Sprintf("sandbox %s; budget: %s, %s", Harmless(tier), english.Count(attempts, "attempt"), Duration(wallClock))) +
+		s.aside(fmt.Sprintf("sandbox %s; budget: %s, %s", Harmless(tier), english.Count(attempts, "attempt"),
+			Duration(wallClock))) +
 		s.aside("The run is already recorded as failed; Ctrl-C stops only the fix."))
 }
 
@@ -101,7 +102,8 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	b.WriteString(s.patchFiles(f))
 	b.WriteString(s.flagLines(f))
 	if c.Unfit {
-		b.WriteString(s.paragraph("Changed since the fix began: "+english.List(c.Changed, mostNames)+". The patch is merged into them.", "  "))
+		b.WriteString(s.paragraph("Changed since the fix began: "+english.List(c.Changed, mostNames)+
+			". The patch is merged into them.", "  "))
 	} else {
 		b.WriteString(s.dirty(c))
 	}
@@ -188,7 +190,8 @@ func (s *Screen) dirty(c Commands) string {
 	if len(c.Dirty) == 0 {
 		return ""
 	}
-	return s.paragraph("Uncommitted changes in: "+english.List(c.Dirty, mostNames)+". The patch is applied on top of them; commit them first to keep the two apart.", "  ")
+	return s.paragraph("Uncommitted changes in: "+english.List(c.Dirty, mostNames)+
+		". The patch is applied on top of them; commit them first to keep the two apart.", "  ")
 }
 
 // patchFiles lists the files of the patch with the number of added and removed lines.
@@ -253,7 +256,8 @@ func (s *Screen) rescues(f *fix.Fix, dir string) string {
 	var b strings.Builder
 	for _, a := range f.Attempts {
 		if a.Rescue != nil && *a.Rescue != "" {
-			b.WriteString(s.paragraph(fmt.Sprintf("the changes of %s %d are kept in", rowWord(f.Attempts), a.Number), "  ") + "    " + s.Path(joined(dir, *a.Rescue)) + "\n")
+			b.WriteString(s.paragraph(fmt.Sprintf("the changes of %s %d are kept in", rowWord(f.Attempts), a.Number),
+				"  ") + "    " + s.Path(joined(dir, *a.Rescue)) + "\n")
 		}
 	}
 	return b.String()
@@ -307,7 +311,8 @@ func (l *leftOut) take(s *Screen) []string {
 	for _, cause := range l.causes {
 		tasks := l.tasks[cause]
 		if len(tasks) > fewLeftOut {
-			lines = append(lines, s.told(s.paint(yellow, "–"), english.Count(len(tasks), "task"), "skipped ("+cause+")"))
+			lines = append(lines, s.told(s.paint(yellow, "–"), english.Count(len(tasks), "task"),
+				"skipped ("+cause+")"))
 			continue
 		}
 		for _, t := range tasks {

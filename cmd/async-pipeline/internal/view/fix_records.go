@@ -52,7 +52,8 @@ func (s *Screen) Audit(runs []Audited) {
 	case faults == 0:
 		b.WriteString("\nEverything is as it was recorded.\n")
 	default:
-		b.WriteString("\n" + s.coloured(red, english.Count(faults, "difference")+" from what was recorded: do not apply a fix whose evidence changed.", ""))
+		b.WriteString("\n" + s.coloured(red, english.Count(faults, "difference")+
+			" from what was recorded: do not apply a fix whose evidence changed.", ""))
 	}
 	s.put(b.String())
 }
@@ -79,10 +80,12 @@ func (s *Screen) Imported(runs []Imported) {
 		}
 		b.WriteString(what + Harmless(r.Run) + ", " + english.Count(len(r.Fixes), "fix") + "\n")
 		if r.Called != "" {
-			b.WriteString(s.aside("The folder is called " + Harmless(r.Called) + "; " + Harmless(r.Run) + " is the run's own id."))
+			b.WriteString(s.aside("The folder is called " + Harmless(r.Called) + "; " + Harmless(r.Run) +
+				" is the run's own id."))
 		}
 		if n := len(r.LeftOut); n > 0 {
-			b.WriteString(s.aside("Left out: " + english.Count(n, "file") + " that no record of the run names: " + english.List(r.LeftOut, mostNames)))
+			b.WriteString(s.aside("Left out: " + english.Count(n, "file") + " that no record of the run names: " +
+				english.List(r.LeftOut, mostNames)))
 		}
 		for _, f := range r.Fixes {
 			name := pad(taskName(cmp.Or(f.Name, f.Task)), 20)
@@ -101,7 +104,8 @@ func (s *Screen) imported(i *fix.Imported) string {
 	if i == nil {
 		return ""
 	}
-	return s.paragraph("imported at "+Harmless(i.At)+" from "+Harmless(i.From)+": made and verified elsewhere; fix replay verifies it here", "  ")
+	return s.paragraph("imported at "+Harmless(i.At)+" from "+Harmless(i.From)+
+		": made and verified elsewhere; fix replay verifies it here", "  ")
 }
 
 // A repeated verification, beside the recorded one.

@@ -59,7 +59,8 @@ func (s *Screen) standing(p *fix.Proposal, c Commands) string {
 		parts = append(parts, Harmless(p.Disposition))
 	}
 	if p.Disposition == "open" && len(p.Applied) > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s applied", len(p.Applied), english.Count(len(p.Patch.Files), "file")))
+		parts = append(parts, fmt.Sprintf("%d of %s applied", len(p.Applied),
+			english.Count(len(p.Patch.Files), "file")))
 	} else if p.Disposition == "open" && len(c.Partly) > 0 {
 		parts = append(parts, "some hunks applied")
 	}
@@ -105,7 +106,8 @@ func (s *Screen) patchPart(p *fix.Proposal, c Commands) string {
 		removed += f.Removed
 	}
 	var b strings.Builder
-	b.WriteString(s.named("  ", fmt.Sprintf("%s, +%d −%d, in", english.Count(len(p.Patch.Files), "file"), added, removed), joined(c.Dir, p.Patch.Path)))
+	b.WriteString(s.named("  ", fmt.Sprintf("%s, +%d −%d, in", english.Count(len(p.Patch.Files), "file"), added,
+		removed), joined(c.Dir, p.Patch.Path)))
 	b.WriteString(s.patchFiles(&p.Fix))
 	if len(p.Diff) > 0 {
 		b.WriteString("\n" + s.diff(p.Diff))
@@ -174,8 +176,8 @@ func (s *Screen) verification(f *fix.Fix) string {
 	return b.String()
 }
 
-// restored returns the checks with the original tests: those of the first copy, and those of the copy where go test was asked
-// for tests by name.
+// restored returns the checks with the original tests: those of the first copy, and those of the copy where go test
+// was asked for tests by name.
 func restored(v *fix.Verification) (original, named []fix.Check) {
 	for i, c := range v.OriginalChecks {
 		if byName(&v.OriginalChecks[i]) {
@@ -195,7 +197,8 @@ func (s *Screen) originalLogs(f *fix.Fix, c Commands) string {
 	var b strings.Builder
 	for _, bad := range f.Verification.OriginalChecks {
 		if !bad.Passed && bad.Log != nil {
-			b.WriteString(s.named("  ", "log of "+taskName(bad.Task)+" with the original tests", joined(c.Dir, *bad.Log)))
+			b.WriteString(s.named("  ", "log of "+taskName(bad.Task)+" with the original tests",
+				joined(c.Dir, *bad.Log)))
 		}
 	}
 	return b.String()

@@ -353,7 +353,8 @@ func TestApplied(t *testing.T) {
 	})
 }
 
-// What is known of a cost is told where a part of it is unknown, of an attempt and of all of them; commands are, where there were any.
+// What is known of a cost is told where a part of it is unknown, of an attempt and of all of them; commands are,
+// where there were any.
 func TestAttemptsCost(t *testing.T) {
 	t.Parallel()
 	some := fix.Tokens{Input: ptr(int64(10)), Output: ptr(int64(5))}
@@ -459,8 +460,8 @@ func TestReplayedIsHarmless(t *testing.T) {
 	}
 }
 
-// However narrow the screen and however long the names: a line of ours is wider than the screen only where it is one word, such
-// as a path, or a command to type, or a line of the patch's own.
+// However narrow the screen and however long the names: a line of ours is wider than the screen only where it is
+// one word, such as a path, or a command to type, or a line of the patch's own.
 func TestFixScreensStayWithin(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("name-of-sixty-", 4) + "bytes"

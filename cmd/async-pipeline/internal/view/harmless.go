@@ -118,7 +118,8 @@ func printable(text []byte) int {
 	return len(text)
 }
 
-// unprintable sets the top bit of each of eight bytes that is not printable ASCII. The sums of one byte never reach the next.
+// unprintable sets the top bit of each of eight bytes that is not printable ASCII. The sums of one byte never reach
+// the next.
 func unprintable(w uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	seven := w &^ tops
@@ -169,8 +170,8 @@ func sgr(text []byte) int {
 
 // What a task prints for a terminal and not for a reader: escape sequences, and what of them is shown.
 
-// mostEscape is how long an escape sequence may be, in bytes. What is longer, or has no end on its line, is shown as text: a
-// sequence that never ends hides nothing.
+// mostEscape is how long an escape sequence may be, in bytes. What is longer, or has no end on its line, is shown
+// as text: a sequence that never ends hides nothing.
 const mostEscape = 4 << 10
 
 // An escaped describes the escape sequence that a text begins with.

@@ -56,7 +56,8 @@ type hookRow struct {
 	since      time.Time     // for so long
 }
 
-// tailBytes is how much of the end of a task's output is kept: for its last line, and for its last lines where it fails.
+// tailBytes is how much of the end of a task's output is kept: for its last line, and for its last lines where it
+// fails.
 const tailBytes = 4 << 10
 
 // Live returns a view of a run of these tasks, or of a fix where there are none. now is the clock.
@@ -66,7 +67,8 @@ func (s *Screen) Live(names []string, now func() time.Time) *Live {
 		place[name] = i
 	}
 	return &Live{
-		screen: s, now: now, nudge: make(chan struct{}, 1), started: now(), tasks: len(names), names: nameColumns(names, 24),
+		screen: s, now: now, nudge: make(chan struct{}, 1), started: now(), tasks: len(names),
+		names: nameColumns(names, 24),
 		place: place, shown: make(map[string]bool, len(names)),
 	}
 }
@@ -100,7 +102,8 @@ func (l *Live) Write(p []byte) (int, error) {
 func (l *Live) Started(t *pipeline.Task) {
 	l.change(func() {
 		// In the order of the graph: tasks that start at the same moment have no order of their own.
-		at, _ := slices.BinarySearchFunc(l.rows, l.place[t.Name], func(r *row, place int) int { return l.place[r.name] - place })
+		at, _ := slices.BinarySearchFunc(l.rows, l.place[t.Name],
+			func(r *row, place int) int { return l.place[r.name] - place })
 		l.rows = slices.Insert(l.rows, at, &row{name: t.Name, since: l.now()})
 	})
 }
@@ -190,7 +193,8 @@ func (l *Live) End(tasks []record.Task) {
 	})
 }
 
-// HookStarted shows a hook at work: who works on which task, in how many attempts, with what budget; 0 where there is none.
+// HookStarted shows a hook at work: who works on which task, in how many attempts, with what budget; 0 where there
+// is none.
 func (l *Live) HookStarted(task, what string, attempts int, budget time.Duration) {
 	l.change(func() {
 		l.hook = &hookRow{task: task, what: what, attempts: attempts, budget: budget, since: l.now()}
@@ -263,7 +267,8 @@ func (r *row) last() string {
 	if i := strings.LastIndexAny(text, "\r\n"); i >= 0 {
 		text = text[i+1:]
 	} else if len(r.tail) == tailBytes {
-		text = strings.TrimLeftFunc(text, func(c rune) bool { return c == '\ufffd' }) // it was cut where it happened to be
+		// it was cut where it happened to be
+		text = strings.TrimLeftFunc(text, func(c rune) bool { return c == '\ufffd' })
 	}
 	text = text[:wholeEscapes([]byte(text))]
 	return strings.TrimSpace(untab(taskText(text, false)))
@@ -279,9 +284,10 @@ func (r *row) lines() []byte {
 
 // What a terminal shows of a live view, and the bytes that turn it into what it is to show.
 //
-// bubbletea is not used for this. It asks the terminal what it can do, and without raw mode (which takes ^C and ^Z from the
-// terminal) the answer is typed into the person's next command line; lines that are to scroll by go through it one message
-// and one repaint each; and a terminal that does not read stops its event loop, with everybody who sends to it.
+// bubbletea is not used for this. It asks the terminal what it can do, and without raw mode (which takes ^C and ^Z
+// from the terminal) the answer is typed into the person's next command line; lines that are to scroll by go
+// through it one message and one repaint each; and a terminal that does not read stops its event loop, with
+// everybody who sends to it.
 //
 // The cursor is never hidden and is always in the first column of the line below, and no mode outlasts the write
 // that sets it: a program that is killed at any moment leaves nothing to restore.

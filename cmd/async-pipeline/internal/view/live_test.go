@@ -252,7 +252,8 @@ func TestLiveWide(t *testing.T) {
 	}
 }
 
-// Whatever happens in whatever terminal: no frame is too high or too wide (draw checks it), and nothing of an old one is left.
+// Whatever happens in whatever terminal: no frame is too high or too wide (draw checks it), and nothing of an old
+// one is left.
 func TestLiveLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {

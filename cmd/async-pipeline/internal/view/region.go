@@ -103,7 +103,8 @@ func (l *Live) hookRegion(width int) []string {
 		tail = " · " + clock(h.budget) + " left"
 	}
 	head := Harmless(h.what)
-	if more := " · at most " + english.Count(h.attempts, "attempt"); h.attempts > 0 && columns(head)+columns(more)+columns(tail) <= width {
+	if more := " · at most " + english.Count(h.attempts, "attempt"); h.attempts > 0 &&
+		columns(head)+columns(more)+columns(tail) <= width {
 		head += more
 	}
 	if columns(tail) < width/2 {

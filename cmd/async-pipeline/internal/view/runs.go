@@ -31,7 +31,8 @@ type RunLine struct {
 // Runs shows the table of `runs`; older is how many more there are.
 func (s *Screen) Runs(runs []RunLine, older int, now time.Time) {
 	var b strings.Builder
-	b.WriteString(s.paint(bold, pad("RUN", 21)+"  "+pad("STATUS", 11)+"  "+pad("STARTED", 12)+"  "+pad("TOOK", 6)+"  TASKS") + "\n")
+	b.WriteString(s.paint(bold, pad("RUN", 21)+"  "+pad("STATUS", 11)+"  "+pad("STARTED", 12)+"  "+pad("TOOK", 6)+
+		"  TASKS") + "\n")
 	for _, r := range runs {
 		took := "?"
 		if r.Took >= 0 {
@@ -43,7 +44,8 @@ func (s *Screen) Runs(runs []RunLine, older int, now time.Time) {
 		b.WriteString(strings.TrimRight(head+cut(runTasks(r), room), " ") + "\n")
 	}
 	if older > 0 {
-		b.WriteString(s.paint(dim, fmt.Sprintf("and %s before; --limit 0 shows all", english.Count(older, "run"))) + "\n")
+		b.WriteString(s.paint(dim, fmt.Sprintf("and %s before; --limit 0 shows all",
+			english.Count(older, "run"))) + "\n")
 	}
 	s.put(b.String())
 }

@@ -19,7 +19,8 @@ func (s *Screen) Stats(n fix.Stats, recurring string) {
 	var b strings.Builder
 	r := n.Runs
 	s.numbers(&b, "Runs", r.Total,
-		numbered{r.Passed, "passed"}, numbered{r.Failed, "failed"}, numbered{r.Interrupted, "interrupted"}, numbered{r.Running, "running"},
+		numbered{r.Passed, "passed"}, numbered{r.Failed, "failed"}, numbered{r.Interrupted, "interrupted"},
+		numbered{r.Running, "running"},
 		numbered{r.Unreadable, "not readable"})
 	s.under(&b, "took "+took(r.WallClockMS)+" in all")
 	if r.First != nil {
@@ -27,8 +28,10 @@ func (s *Screen) Stats(n fix.Stats, recurring string) {
 	}
 	h := n.Healings
 	s.numbers(&b, "Fixes", h.Total,
-		numbered{h.Proposed, "proposed"}, numbered{h.NotReproduced, "not reproduced"}, numbered{h.Flaky, "flaky"}, numbered{h.NoFix, "no fix"},
-		numbered{h.Failed, "failed"}, numbered{h.Skipped, "skipped"}, numbered{h.Cancelled, "cancelled"}, numbered{h.Interrupted, "interrupted"})
+		numbered{h.Proposed, "proposed"}, numbered{h.NotReproduced, "not reproduced"}, numbered{h.Flaky, "flaky"},
+		numbered{h.NoFix, "no fix"},
+		numbered{h.Failed, "failed"}, numbered{h.Skipped, "skipped"}, numbered{h.Cancelled, "cancelled"},
+		numbered{h.Interrupted, "interrupted"})
 	if h.WallClockMS > 0 {
 		s.under(&b, "took "+took(h.WallClockMS)+" in all, reproduction and verification included")
 	}
@@ -37,7 +40,8 @@ func (s *Screen) Stats(n fix.Stats, recurring string) {
 		s.numbers(&b, "Proposals", p.Total,
 			numbered{p.Verified, "verified"}, numbered{p.Suspect, "suspect"}, numbered{p.Unverified, "unverified"})
 		room := s.wide() - statsColumn
-		s.under(&b, parts(room, numbered{p.Applied, "applied"}, numbered{p.Open, "open"}, numbered{p.Rejected, "rejected"},
+		s.under(&b, parts(room, numbered{p.Applied, "applied"}, numbered{p.Open, "open"},
+			numbered{p.Rejected, "rejected"},
 			numbered{p.Reverted, "reverted"}, numbered{p.Superseded, "superseded"})...)
 		s.under(&b, parts(room, numbered{p.Passed, "passed in a later run"}, numbered{p.Recurred, "came back"})...)
 		if p.Recurred > 0 {
@@ -57,10 +61,13 @@ func (s *Screen) Stats(n fix.Stats, recurring string) {
 		b.WriteString("\n" + s.paint(bold, heads) + "\n")
 		for _, k := range n.Kinds {
 			if narrow {
-				b.WriteString(s.paragraph(k.Kind, "") + s.paragraph(fmt.Sprintf("%s, %d tried again, %d helped", english.Count(k.Attempts, "attempt"), k.Retried, k.Succeeded), "  "))
+				b.WriteString(s.paragraph(k.Kind, "") +
+					s.paragraph(fmt.Sprintf("%s, %d tried again, %d helped", english.Count(k.Attempts, "attempt"),
+						k.Retried, k.Succeeded), "  "))
 				continue
 			}
-			fmt.Fprintf(&b, "%s  %8d  %11d  %6d\n", pad(cut(Harmless(k.Kind), 24), 24), k.Attempts, k.Retried, k.Succeeded)
+			fmt.Fprintf(&b, "%s  %8d  %11d  %6d\n", pad(cut(Harmless(k.Kind), 24), 24), k.Attempts, k.Retried,
+				k.Succeeded)
 		}
 	}
 	s.put(b.String())
@@ -131,11 +138,15 @@ func (s *Screen) agents(b *strings.Builder, n fix.Stats) {
 	b.WriteString(s.paint(bold, heads) + "\n")
 	row := func(name string, a fix.AgentStats) {
 		if narrow {
-			b.WriteString(s.paragraph(name, "") + s.paragraph(fmt.Sprintf("%s, %d of them retries, %d helped; %s; tokens in/out %s; cost %s", english.Count(a.Attempts, "attempt"), a.Retries, a.RetriesSucceeded,
-				took(a.WallClockMS), known(tokensOf(a.Tokens), a.TokensUnknown), known(cost(a.CostUSD), a.CostUnknown)), "  "))
+			b.WriteString(s.paragraph(name, "") +
+				s.paragraph(fmt.Sprintf("%s, %d of them retries, %d helped; %s; tokens in/out %s; cost %s",
+					english.Count(a.Attempts, "attempt"), a.Retries, a.RetriesSucceeded,
+					took(a.WallClockMS), known(tokensOf(a.Tokens), a.TokensUnknown),
+					known(cost(a.CostUSD), a.CostUnknown)), "  "))
 			return
 		}
-		fmt.Fprintf(b, "%s  %8d  %7d  %6d  %6s  %-13s  %s\n", pad(cut(Harmless(name), wide), wide), a.Attempts, a.Retries, a.RetriesSucceeded,
+		fmt.Fprintf(b, "%s  %8d  %7d  %6d  %6s  %-13s  %s\n", pad(cut(Harmless(name), wide), wide), a.Attempts,
+			a.Retries, a.RetriesSucceeded,
 			took(a.WallClockMS), known(tokensOf(a.Tokens), a.TokensUnknown), known(cost(a.CostUSD), a.CostUnknown))
 	}
 	for _, a := range n.Agents {

@@ -160,8 +160,8 @@ func (s *Screen) tail(text []byte, n int) string {
 	return b.String()
 }
 
-// tailLines returns the last n lines, without empty ones at the end. Of a line that was drawn over, as by a progress bar, it
-// returns what was there last.
+// tailLines returns the last n lines, without empty ones at the end. Of a line that was drawn over, as by a
+// progress bar, it returns what was there last.
 func tailLines(text []byte, n int) []string {
 	t := strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n\r\t ")
 	if t == "" {
@@ -266,8 +266,8 @@ func (s *Screen) testNames(label string, f Failing, lines int) string {
 	return lead + strings.Join(shown, "\n"+strings.Repeat(" ", len(lead))) + "\n"
 }
 
-// innermost returns names without those that fail only because a test in them does: "cart" beside "cart > adds", TestCart
-// beside TestCart/adds.
+// innermost returns names without those that fail only because a test in them does: "cart" beside "cart > adds",
+// TestCart beside TestCart/adds.
 func innermost(names []string) []string {
 	around := map[string]bool{}
 	for _, name := range names {

@@ -137,7 +137,8 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// The end of a failed task's output is shown once: where the task fails, or in the summary where that is too far above.
+// The end of a failed task's output is shown once: where the task fails, or in the summary where that is too far
+// above.
 func TestShown(t *testing.T) {
 	t.Parallel()
 	failed := record.Task{Name: "test", Status: record.Failed, ExitCode: ptr(1)}

@@ -94,7 +94,8 @@ func verdictText(f *fix.Fix) string {
 	switch word, _ := verdictOf(f); {
 	case word == verified:
 		text = passes + restored
-	case word == suspect && (f.Verification != nil && onlyByName(f.Verification.OriginalChecks) || strings.HasPrefix(why, "tests_not_run: asked for by name")):
+	case word == suspect && (f.Verification != nil && onlyByName(f.Verification.OriginalChecks) ||
+		strings.HasPrefix(why, "tests_not_run: asked for by name")):
 		text = passes + restored + " But the tests that had failed may no longer run."
 	case word == suspect && f.Verification != nil && !allPassed(f.Verification.OriginalChecks):
 		text = passes + ", but not with the original tests restored: the patch needs its own changes to the checks. " +
@@ -152,13 +153,14 @@ func allPassed(checks []fix.Check) bool {
 
 // onlyByName reports whether checks failed, and none but those that asked go test for tests by name.
 func onlyByName(checks []fix.Check) bool {
-	return !allPassed(checks) && !slices.ContainsFunc(checks, func(c fix.Check) bool { return !c.Passed && !byName(&c) })
+	return !allPassed(checks) && !slices.ContainsFunc(checks,
+		func(c fix.Check) bool { return !c.Passed && !byName(&c) })
 }
 
 var byNameLog = regexp.MustCompile(`/verify-[0-9]+-by-name-[^/]*$`)
 
-// byName reports whether a check ran in the copy where tests are asked for by name. Earlier versions recorded that only in
-// the name of the log.
+// byName reports whether a check ran in the copy where tests are asked for by name. Earlier versions recorded that
+// only in the name of the log.
 func byName(c *fix.Check) bool { return c.ByName || c.Log != nil && byNameLog.MatchString(*c.Log) }
 
 // doubts lists what is uncertain about a fix and what a reviewer can check, from the evidence alone.
@@ -176,7 +178,8 @@ func doubts(f *fix.Fix) []string {
 		add("Use it only as a starting point, and run the task yourself.")
 	}
 	if f.Tree != nil && len(f.Tree.Changed) > 0 {
-		add("Your tree changed while the agent worked (by you, an editor or the agent; nothing was undone): %s", english.List(f.Tree.Changed, mostNames))
+		add("Your tree changed while the agent worked (by you, an editor or the agent; nothing was undone): %s",
+			english.List(f.Tree.Changed, mostNames))
 	}
 	for _, tier := range tiers(f) {
 		switch tier {
@@ -244,8 +247,8 @@ func omitted(f *fix.Fix) []string {
 // noWord matches text that begins with a name or with an error of Go's network, and not with an English word.
 var noWord = regexp.MustCompile(`^(\S*[_/.:-]|(dial|read|write) (tcp|udp|unix))`)
 
-// sentence returns text as a sentence: with a capital letter where it begins with a word, and a full stop where it does not
-// end in a command.
+// sentence returns text as a sentence: with a capital letter where it begins with a word, and a full stop where it
+// does not end in a command.
 func sentence(text string) string {
 	if !noWord.MatchString(text) {
 		first, n := utf8.DecodeRuneInString(text)

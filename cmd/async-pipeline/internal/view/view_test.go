@@ -320,7 +320,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// Why a task could not be carried out stands in full once: in the summary. The line that is told when it ends is one line.
+// Why a task could not be carried out stands in full once: in the summary. The line that is told when it ends is
+// one line.
 func TestWhyItCouldNotBeCarriedOut(t *testing.T) {
 	t.Parallel()
 	why := `task "a": the program no-such-program was not found in PATH: install it, or correct run or PATH`

@@ -188,8 +188,8 @@ func ago(at, now time.Time) string {
 
 // A log on a terminal: whole lines, made harmless.
 
-// A LogText writes what a task printed to a screen, harmless, line by line. It belongs to one goroutine; Flush shows the
-// rest of a line that has no end.
+// A LogText writes what a task printed to a screen, harmless, line by line. It belongs to one goroutine; Flush
+// shows the rest of a line that has no end.
 type LogText struct {
 	s    *Screen
 	held []byte

@@ -77,7 +77,8 @@ func New(model string) *Guard {
 
 // weak reports by the segments of its name whether a model is a small one.
 func weak(model string) bool {
-	parts := strings.FieldsFunc(strings.ToLower(model), func(r rune) bool { return strings.ContainsRune("-/:_.@ ", r) })
+	parts := strings.FieldsFunc(strings.ToLower(model),
+		func(r rune) bool { return strings.ContainsRune("-/:_.@ ", r) })
 	return slices.ContainsFunc(parts, func(p string) bool {
 		return slices.Contains([]string{"mini", "haiku", "small", "lite", "flash", "nano"}, p)
 	})

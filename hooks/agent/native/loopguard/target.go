@@ -29,7 +29,8 @@ type targets struct {
 
 func newTargets() targets {
 	return targets{
-		tries: map[string]map[string]bool{}, again: map[string]int{}, fresh: map[string]bool{}, last: map[string]string{},
+		tries: map[string]map[string]bool{}, again: map[string]int{}, fresh: map[string]bool{},
+		last:   map[string]string{},
 		worked: map[string]bool{}, blocks: map[string]int{},
 	}
 }

@@ -86,7 +86,8 @@ func (w *Toolset) places(content, old string) []int {
 			break
 		}
 		// A change within a secret brings to light what is left of it.
-		if changed := w.clean(content[:p] + mark + content[p+len(old):]); strings.Replace(changed, mark, old, 1) == shown {
+		if changed := w.clean(content[:p] + mark + content[p+len(old):]); strings.Replace(changed, mark, old,
+			1) == shown {
 			seen = append(seen, p)
 		}
 	}

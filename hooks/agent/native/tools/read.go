@@ -43,7 +43,8 @@ func (w *Toolset) readFile(ctx context.Context, at string, win *window) Outcome 
 	defer f.Close()
 	if info.Size() > maxStream {
 		return failed("%s has %s: read shows files of up to %s, search one of up to %s. A command that is allowed may "+
-			"show a part of it.", w.shown(at), english.Size(info.Size()), english.Size(maxStream), english.Size(maxWhole))
+			"show a part of it.", w.shown(at), english.Size(info.Size()), english.Size(maxStream),
+			english.Size(maxWhole))
 	}
 	sum := sha256.New()
 	shown := w.r.Secrets.Writer(win) // before lines are cut: a half of a secret is not known for one

@@ -150,7 +150,8 @@ func (s *searching) file(ctx context.Context, at string, most int64) {
 		return
 	}
 	if !binary(b) {
-		// Only what read shows is searched: what is hidden is not found either, and nothing tells how a secret goes on.
+		// Only what read shows is searched: what is hidden is not found either, and nothing tells how a secret goes
+		// on.
 		s.lines(ctx, s.w.shown(at), s.w.r.Secrets.Bytes(b))
 	}
 }
