@@ -149,8 +149,8 @@ type streams struct {
 	last  atomic.Int64  // when something was read last, by Awake; only with Command.Idle
 }
 
-func openStreams(c Command) (s *streams, err error) {
-	s = &streams{start: Awake(), src: c.Stdin}
+func openStreams(c Command) (_ *streams, err error) {
+	s := &streams{start: Awake(), src: c.Stdin}
 	s.touch()
 	defer func() {
 		if err != nil {
