@@ -1,6 +1,7 @@
 // Package scratch makes disposable copies of a tree, so that agents and verifications never work in the tree itself.
 //
-// Make copies the tree once into a base. Base.Copy makes a copy of the base for each attempt and each verification.
+// Make copies the tree once into a base. Base.Copy makes a copy of the base for each attempt and each verification,
+// and Base.Layer one that copies nothing and is shown by an overlay.
 // Copy.Changes returns what somebody changed in a copy. Base and copies have a private .git each, which shares nothing
 // with that of the tree. Restore makes a base from a stored manifest instead, Reopen takes over that of a killed
 // runner.
@@ -15,6 +16,8 @@
 //	                       last, before the folder is renamed to Source.Kept. The next Make renames the folder back
 //	                       and removes this file first
 //	<copy>.stamp, <copy>   the same for each copy, at the path that was given to Base.Copy
+//	<copy>/upper, /work    of a copy of Base.Layer: what differs from base-<random>/tree, as the upper folder of an
+//	                       overlay has it, and the kernel's own folder. The whole copy is seen only in a box
 //
 // What is removed is renamed to .gone-<random> first, and has a stamp, too: see Bin.
 //

@@ -131,8 +131,8 @@ func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sea
 	return run, task, nil
 }
 
-// newestFailed returns the newest run with a failure, of a task if one is named, that passed in no later run; nil
-// where there is none.
+// newestFailed returns the newest run with a failure, of task if it is not empty, that passed in no later run; nil if
+// there is none.
 func newestFailed(store *record.Store, task string) *record.Sealed {
 	ids, _ := store.IDs() // reported by whatever is done instead
 	passed := map[string]bool{}

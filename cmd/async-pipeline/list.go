@@ -80,11 +80,11 @@ func unquoted(args []string) []string {
 	return whole
 }
 
-// The run that is meant where none was typed.
+// Finds the run for a command in which none was typed.
 
 // newestRun returns the newest run with a verdict or, where that does not have the task, a newer one without a
-// verdict that has it. An empty task is any. A newer run that is not meant is named in a note, with the command from
-// typed.
+// verdict that has it. An empty task stands for any. A note names a newer run that was passed over, with the command
+// that typed returns for it.
 func newestRun(prog *program, store *record.Store, task string, typed func(newer record.Entry) string) (record.Entry, error) {
 	e, err := lookRun(store, "latest")
 	newer, names, there := unsealedAfter(store, e.ID)

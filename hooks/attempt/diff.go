@@ -25,7 +25,7 @@ import (
 //   - Only where no diff can be applied does what the agent changed in its copy count, as with output = "tree": a difference
 //     is always verified and proposed.
 
-// A noDiff tells why an answer has no fix in it. The kind is empty where the agent says that there is none.
+// A noDiff tells why an answer contains no fix. The kind is empty if the agent itself reports that there is none.
 type noDiff struct {
 	kind failure.Kind
 	why  string

@@ -41,8 +41,7 @@ var cacheFolders = []struct{ variable, folder string }{
 // folders of hooks in it, and browsers'.
 var xdgTools = []string{
 	"Cypress", "bazel", "ccache", "composer", "deno", "electron", "golangci-lint", "ms-playwright", "mypy", "node",
-	"node-gyp", "pip",
-	"pnpm", "poetry", "pre-commit", "pypoetry", "ruff", "sccache", "staticcheck", "uv", "yarn", "zig",
+	"node-gyp", "pip", "pnpm", "poetry", "pre-commit", "pypoetry", "ruff", "sccache", "staticcheck", "uv", "yarn", "zig",
 }
 
 // personalCaches returns the person's own caches, by their folder below Caches.Dir. Gradle's has settings and
@@ -83,8 +82,8 @@ func (h *Homes) layer() error {
 	if err != nil {
 		return err
 	}
-	own := slices.Collect(maps.Values(h.personalCaches()))
-	if h.noLayers = sandbox.TryOverlay(temp, own...); h.noLayers != nil {
+	h.own = h.personalCaches()
+	if h.noLayers = sandbox.TryOverlay(temp, slices.Collect(maps.Values(h.own))...); h.noLayers != nil {
 		return nil //nolint:nilerr // caches are copied then
 	}
 	return errors.Join(Remove(filepath.Join(h.Kept, "check")), Remove(filepath.Join(h.Kept, "agent")))
@@ -99,7 +98,7 @@ func (h *Homes) over(below ...Caches) (c Caches, err error) {
 	if err := errors.Join(makeCaches(c.Dir), scratch.Folder(c.work())); err != nil {
 		return c, err
 	}
-	for folder, own := range h.personalCaches() {
+	for folder, own := range h.own {
 		at := filepath.Join(c.Dir, folder)
 		layer := sandbox.Overlay{At: at, Upper: at, Work: filepath.Join(c.work(), folder)}
 		for _, b := range below {

@@ -22,8 +22,8 @@ import (
 )
 
 // Homes are the folders of one hook. Three kinds of build caches never mix: what checks of the person's own code
-// filled (kept), what agents filled (kept, for agents only), and the throw-away copy of the first that each
-// verification gets, because patched code could write what the next check reads.
+// filled, what agents filled, and what one verification filled. The last two see the first and never change it,
+// because patched code could write what the next check reads.
 type Homes struct {
 	Places
 	Task    *pipeline.Task // the failed one: its environment tells where build caches are
@@ -33,9 +33,10 @@ type Homes struct {
 	// the tree has a Go module: only then is the person's build cache of use, which may be large
 	Go bool
 
-	throws   map[string]int // throw-away folders made so far, by kind
-	noLayers error          // why build caches are copied: overlays cannot be had; nil: they can
-	check    Caches         // of the reproduction, once it is asked for
+	throws   map[string]int    // throw-away folders made so far, by kind
+	noLayers error             // why build caches are copied: overlays cannot be had; nil: they can
+	own      map[string]string // the person's caches when the hook began: one that appears later has no folder in check
+	check    Caches            // of the reproduction, once it is asked for
 	copying  stopwatch
 	layered  bool  // a copy was made as an overlay
 	plain    error // why the last plain copy was not made as an overlay; nil: there was none

@@ -52,7 +52,7 @@ type Overlay struct {
 	At string // an existing folder, which the box may write; it can be Upper itself
 	// absolute paths of folders that are only read; the files of an earlier one hide those of a later one
 	Lower []string
-	// an existing folder: gets what is made or changed, and marks of what is removed (character devices 0, 0)
+	// an existing folder: gets what is made or changed, and a mark (a character device 0, 0) for each path that is removed
 	Upper string
 	Work  string // an existing, empty folder on the file system of Upper, for the kernel
 }

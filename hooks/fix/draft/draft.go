@@ -344,7 +344,7 @@ func (d *Draft) evidence() ([]fix.Evidence, error) {
 // cleaned returns a copy of f without secrets in its free text. Names, states, digests, and the paths by which a fix
 // is found and applied stay what they are, even if a secret is spelled so: Propose refuses a patch whose paths hold
 // one. Other paths (left out of the patch, changed in the tree) may be an agent's, and are free text. The digest of
-// the policy is of what is left of it.
+// the policy is computed after its secrets were removed.
 func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 	text, err := recordfile.JSON(f)
 	if err != nil {

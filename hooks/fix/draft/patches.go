@@ -27,7 +27,7 @@ type Rescued struct {
 
 // Rescue writes what an attempt changed. No work is lost and no secret is written: files whose change holds one get
 // a patch of their own, with a mark for each value, before and after the change alike, which can only be applied by
-// hand. What no patch can hold is named in Left. The journal of the hooks gets an event for each patch.
+// hand. Left names what no patch can contain. The journal of the hooks gets an event for each patch.
 func (d *Draft) Rescue(attempt int, changes []patch.Change) (Rescued, error) {
 	var r Rescued
 	var kept, hidden []patch.Change

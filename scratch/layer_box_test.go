@@ -1,4 +1,4 @@
-package homes
+package scratch
 
 import (
 	"bytes"
@@ -18,27 +18,23 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
-	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// editor is the first argument of this test binary where it is a program in a box: it makes the edits that the
+// boxEditor is the first argument of this test binary where it is a program in a box: it makes the edits that the
 // second one lists, and prints what the folder contains then.
-const editor = "edit-as-in-a-box"
+const boxEditor = "edit-as-in-a-box"
 
-func TestMain(m *testing.M) {
-	sandbox.Main()
-	if len(os.Args) > 2 && os.Args[1] == editor {
-		var edits []edit
-		if err := json.Unmarshal([]byte(os.Args[2]), &edits); err != nil {
-			panic(err)
-		}
-		for _, e := range edits {
-			e.make()
-		}
-		fmt.Print(listing())
-		os.Exit(0)
+// editInBox is this test binary as a program in a box.
+func editInBox(list string) {
+	var edits []edit
+	if err := json.Unmarshal([]byte(list), &edits); err != nil {
+		panic(err)
 	}
-	os.Exit(m.Run())
+	for _, e := range edits {
+		e.make()
+	}
+	fmt.Print(listing())
+	os.Exit(0)
 }
 
 // An edit is one thing that a process does to files of its folder. What cannot be done has no effect.
@@ -161,7 +157,7 @@ func listing() string {
 // layered is a base, and the boxes for a plain and a layered copy of it.
 type layered struct {
 	t    *testing.T
-	base *scratch.Base
+	base *Base
 	work string
 	exe  string
 }
@@ -184,7 +180,7 @@ func newLayered(t *testing.T) *layered {
 		t.Fatal(err)
 	}
 	var err error
-	if l.base, err = scratch.Make(t.Context(), l.work, scratch.Source{Root: tree}); err != nil {
+	if l.base, err = Make(t.Context(), l.work, Source{Root: tree}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -203,7 +199,7 @@ func samplePaths() []string {
 }
 
 // copies makes a plain and a layered copy.
-func (l *layered) copies() (plain, thin *scratch.Copy) {
+func (l *layered) copies() (plain, thin *Copy) {
 	l.t.Helper()
 	plain, err := l.base.Copy(l.t.Context(), filepath.Join(l.work, "plain"))
 	if err != nil {
@@ -216,7 +212,7 @@ func (l *layered) copies() (plain, thin *scratch.Copy) {
 }
 
 // edit makes edits in a box that shows a copy, and returns what the box has then.
-func (l *layered) edit(c *scratch.Copy, edits []edit) string {
+func (l *layered) edit(c *Copy, edits []edit) string {
 	l.t.Helper()
 	box := sandbox.Box{Tier: sandbox.View, Tree: l.base.Top, Copy: c.Dir}
 	if c.Work != "" {
@@ -228,7 +224,7 @@ func (l *layered) edit(c *scratch.Copy, edits []edit) string {
 	}
 	var out bytes.Buffer
 	res, err := box.Run(l.t.Context(), sandbox.Command{
-		Argv: []string{l.exe, editor, string(list)}, Dir: l.base.Top, Env: []string{"PATH=/usr/bin:/bin"}, Stdout: &out, Stderr: &out,
+		Argv: []string{l.exe, boxEditor, string(list)}, Dir: l.base.Top, Env: []string{"PATH=/usr/bin:/bin"}, Stdout: &out, Stderr: &out,
 	})
 	if err != nil || res.ExitCode != 0 {
 		l.t.Fatalf("%+v, %v: %s", res, err, out.String())
@@ -237,7 +233,7 @@ func (l *layered) edit(c *scratch.Copy, edits []edit) string {
 }
 
 // changes describes what a copy says of itself.
-func (l *layered) changes(c *scratch.Copy) string {
+func (l *layered) changes(c *Copy) string {
 	l.t.Helper()
 	changes, omitted, err := c.Changes(l.t.Context())
 	if err != nil {
