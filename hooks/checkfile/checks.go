@@ -37,6 +37,8 @@ type Scope struct {
 	Protect []string  // globs relative to Sub
 	Runs    []Command // the failed task's command, and those of the tasks that are verified with it
 	Dotenv  []string  // files of their environment, relative to Sub; one need not be there
+
+	Made []MakeDatabase // what make said of commands in Runs
 }
 
 // A Command is what a task runs: Argv, or Shell where that is nil.
@@ -56,7 +58,7 @@ func NewChecks(t Tree, s Scope) *Checks {
 	found := newSurvey(t, sub)
 	c := &Checks{
 		Sub: sub, tree: found.Index, protected: newProtected(sub, s.Protect), conventions: newConventions(found),
-		data: found.testData(), refs: findReferences(t, found, s.Runs), runner: newRunnerFiles(t, found),
+		data: found.testData(), refs: findReferences(t, found, s), runner: newRunnerFiles(t, found),
 	}
 	dropPrograms(c.data.files, t.Read)
 	for _, file := range s.Dotenv {

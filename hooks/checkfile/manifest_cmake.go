@@ -29,14 +29,16 @@ const maxConditions = 16 // of one command, and loops
 // cmakeName is the name of a command, up to its bracket.
 var cmakeName = lazyregexp.New(`^([A-Za-z_]\w*)[ \t]*`)
 
-// splitCMake returns the commands of a CMakeLists.txt. The conditions around a command that makes tests are part of
-// its value: to put if(OFF) around it is to change it.
-func splitCMake(src string) ([]piece, bool) {
-	var (
-		list       []piece
-		conditions []string
-		line       = 1
-	)
+// A cmakeCommand is one of a CMakeLists.txt.
+type cmakeCommand struct {
+	name string // in lower case
+	args []string
+	line int
+}
+
+// cmakeCommands returns the commands of a CMakeLists.txt in their order. ok is false where brackets do not fit.
+func cmakeCommands(src string) (list []cmakeCommand, ok bool) {
+	line := 1
 	for i := 0; i < len(src); {
 		switch src[i] {
 		case '\n':
@@ -52,37 +54,51 @@ func splitCMake(src string) ([]piece, bool) {
 				i++
 				continue
 			}
-			name := strings.ToLower(m[1])
 			i += len(m[0])
 			args, n := cmakeArgs(src[i:])
 			if n < 0 {
 				return nil, false
 			}
-			said := name + "(" + strings.Join(args, " ") + ")"
-			p := piece{line: line, value: said}
+			list = append(list, cmakeCommand{strings.ToLower(m[1]), args, line})
 			line += strings.Count(src[i:i+n], "\n")
 			i += n
-			switch name {
-			case "if", "foreach", "while", "macro", "function":
-				if name != "if" {
-					list = append(list, cmakePiece(p, name, args, conditions))
-				}
-				if conditions = append(conditions, said); len(conditions) > maxConditions {
-					return nil, false
-				}
-				continue
-			case "elseif", "else":
-				if len(conditions) > 0 {
-					conditions[len(conditions)-1] += " " + said
-				}
-				continue
-			case "endif", "endforeach", "endwhile", "endmacro", "endfunction":
-				if len(conditions) > 0 {
-					conditions = conditions[:len(conditions)-1]
-				}
-				continue
+		}
+	}
+	return list, true
+}
+
+// splitCMake returns the commands of a CMakeLists.txt. The conditions around a command that makes tests are part of
+// its value: to put if(OFF) around it is to change it.
+func splitCMake(src string) ([]piece, bool) {
+	commands, ok := cmakeCommands(src)
+	if !ok {
+		return nil, false
+	}
+	var (
+		list       []piece
+		conditions []string
+	)
+	for _, c := range commands {
+		said := c.name + "(" + strings.Join(c.args, " ") + ")"
+		p := piece{line: c.line, value: said}
+		switch c.name {
+		case "if", "foreach", "while", "macro", "function":
+			if c.name != "if" {
+				list = append(list, cmakePiece(p, c.name, c.args, conditions))
 			}
-			list = append(list, cmakePiece(p, name, args, conditions))
+			if conditions = append(conditions, said); len(conditions) > maxConditions {
+				return nil, false
+			}
+		case "elseif", "else":
+			if len(conditions) > 0 {
+				conditions[len(conditions)-1] += " " + said
+			}
+		case "endif", "endforeach", "endwhile", "endmacro", "endfunction":
+			if len(conditions) > 0 {
+				conditions = conditions[:len(conditions)-1]
+			}
+		default:
+			list = append(list, cmakePiece(p, c.name, c.args, conditions))
 		}
 	}
 	return list, true

@@ -44,13 +44,15 @@ type references struct {
 // A finder finds references. Reading is bounded by the constants below; what lies beyond is not found.
 type finder struct {
 	references
-	seen   *survey
-	read   func(string) ([]byte, error)
-	done   map[string]bool // scripts, goals and recipes that were followed
-	reads  int             // files that were read
-	looked int             // commands that were looked at
-	bare   map[string]bool // scripts that programs without an extension source; nil until it is asked
-	node   []nodePackage   // nil until it is asked
+	seen     *survey
+	said     []MakeDatabase
+	read     func(string) ([]byte, error)
+	done     map[string]bool // scripts, goals and recipes that were followed
+	reads    int             // files that were read
+	looked   int             // commands that were looked at
+	bare     map[string]bool // scripts that programs without an extension source; nil until it is asked
+	node     []nodePackage   // nil until it is asked
+	programs map[string]bool // compiled sources that were read → a test program
 }
 
 const (
@@ -73,12 +75,12 @@ type site struct {
 }
 
 // findReferences follows the commands of a check.
-func findReferences(t Tree, seen *survey, runs []Command) references {
-	n := &finder{seen: seen, read: t.Read, done: map[string]bool{}, references: references{
+func findReferences(t Tree, seen *survey, s Scope) references {
+	n := &finder{seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, references: references{
 		fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
 		libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{},
 	}}
-	for _, run := range runs {
+	for _, run := range s.Runs {
 		dir := path.Clean(run.Dir)
 		list := []shelltext.Command{{Words: run.Argv}}
 		if run.Argv == nil {

@@ -94,6 +94,10 @@ func (n *finder) command(c shelltext.Command, w site) {
 		n.operands(args, w, n.expected)
 	case base == "cmake" || base == "ctest":
 		n.settings(args, w, []string{"-P", "-S", "--script"})
+		n.cmakeTests(w)
+	case base == "ninja" || base == "meson":
+		n.cmakeTests(w)
+		n.mesonTests(w)
 	case buildFiles[base] != nil:
 		n.either(w, buildFiles[base]...)
 	case slices.Contains(interpreters, kind) && kind != "jq":
@@ -121,6 +125,8 @@ func (n *finder) tool(base string, args []string, w site) {
 		}
 	case slices.Contains(checkTools, base):
 		n.settings(args, w, settingFlags)
+	case slices.ContainsFunc(args, isCompiled):
+		n.compiles(args, w)
 	default:
 		n.operands(args, w, n.input)
 	}

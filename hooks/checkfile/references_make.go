@@ -3,6 +3,7 @@ package checkfile
 // Makefiles that a command uses: their includes, and what the recipes of its goals refer to.
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -17,9 +18,69 @@ var makeFlags = strings.Fields("-C --directory -f --file --makefile -I -o -W --i
 // makeNames are the names of Makefiles in the order in which make prefers them.
 var makeNames = []string{"GNUmakefile", "makefile", "Makefile"}
 
+// A MakeDatabase is what make said of its rules and variables, where it was asked with the base as it is.
+type MakeDatabase struct {
+	Dir  string   // that it ran in, relative to git's top
+	Args []string // of the check's command
+	Text string   // what it printed with the flags of Ask
+}
+
+const maxAsked = 4 // commands of a check about which make is asked
+
+// AskMake returns the commands of make in a check, as they are asked for what they would build: `make -pnk …`. They
+// change nothing but what recipes with + and $(shell) do. Dir and Args of each are filled in.
+func AskMake(runs []Command) (asked []MakeDatabase) {
+	for _, run := range runs {
+		list := []shelltext.Command{{Words: run.Argv}}
+		if run.Argv == nil {
+			list = shelltext.Commands(run.Shell)
+		}
+		for _, c := range list {
+			words := shelltext.Unwrap(c.Words)
+			if len(words) > 0 && (words[0] == "cd" || words[0] == "pushd") {
+				break
+			}
+			if len(words) == 0 || words[0] != "make" && words[0] != "gmake" || len(asked) >= maxAsked ||
+				strings.ContainsRune(strings.Join(words, ""), shelltext.Unknown) {
+				continue
+			}
+			asked = append(asked, MakeDatabase{Dir: path.Clean(run.Dir), Args: words[1:]})
+		}
+	}
+	return asked
+}
+
+// Ask returns the words of the command that asks make.
+func (d *MakeDatabase) Ask() []string {
+	return append([]string{"make", "--print-data-base", "--just-print", "--keep-going"}, d.Args...)
+}
+
+// database returns what make said of a command, nil where it was not asked.
+func (n *finder) database(args []string, dir string) *makefile {
+	i := slices.IndexFunc(n.said, func(d MakeDatabase) bool { return d.Dir == dir && slices.Equal(d.Args, args) })
+	if i < 0 {
+		return nil
+	}
+	at := strings.LastIndex(n.said[i].Text, "# Make data base, printed on")
+	if at < 0 {
+		return nil
+	}
+	m := &makefile{vars: map[string]string{}}
+	for _, s := range parseMakefile(n.said[i].Text[at:]) {
+		switch s.kind {
+		case makeVariable:
+			m.set(s)
+		case makeRule:
+			m.rules = append(m.rules, s)
+		}
+	}
+	return m
+}
+
 // make follows `make [-C dir] [-f file] [goal…]`: it adds the Makefile, what that includes, and the names that make
 // would prefer.
 func (n *finder) make(args []string, w site) {
+	said := n.database(args, w.dir)
 	var list, files []string
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-C") || strings.HasPrefix(arg, "-f") { // -Cdir is -C dir
@@ -45,7 +106,9 @@ func (n *finder) make(args []string, w site) {
 		return // a script builds what it checks
 	}
 	w.start = w.dir
-	m := &makefile{vars: map[string]string{"MAKE": "make", "CURDIR": ".", "SHELL": "sh"}}
+	m := &makefile{vars: map[string]string{
+		"MAKE": "make", "CURDIR": ".", "SHELL": "sh", "CC": "cc", "CXX": "c++", "AR": "ar", "RM": "rm -f",
+	}}
 	if len(files) > 0 {
 		for _, file := range files {
 			n.readMakefile(m, n.resolve(file, w), w)
@@ -67,6 +130,11 @@ func (n *finder) make(args []string, w site) {
 	w.inner = false
 	for _, goal := range goals {
 		n.goal(m, goal, w, 0)
+	}
+	n.builtFor(cmp.Or(said, m), goals, w)
+	n.automake(w)
+	if len(m.read) == 0 {
+		n.cmakeTests(w) // it wrote the Makefile
 	}
 }
 
@@ -90,9 +158,7 @@ func (n *finder) readMakefile(m *makefile, p string, w site) {
 	for _, s := range parseMakefile(string(src)) {
 		switch s.kind {
 		case makeVariable:
-			if s.name != "" {
-				m.vars[s.name] = s.value
-			}
+			m.set(s)
 		case makeRule:
 			m.rules = append(m.rules, s)
 		case makeInclude:
@@ -156,6 +222,17 @@ type makefile struct {
 }
 
 const maxSteps = 100_000
+
+// set takes over the value of an assignment.
+func (m *makefile) set(s makeSegment) {
+	switch {
+	case s.name == "":
+	case s.op == "+=" && m.vars[s.name] != "":
+		m.vars[s.name] += " " + s.value
+	default:
+		m.vars[s.name] = s.value
+	}
+}
 
 // rulesOf returns the indexes of the rules of a target.
 func (m *makefile) rulesOf(target string) []int {

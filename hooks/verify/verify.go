@@ -111,7 +111,7 @@ func Run(ctx context.Context, q Request) Result {
 }
 
 func (q *Request) verify(ctx context.Context) Result {
-	checks := q.checkFiles()
+	checks := q.askedChecks(ctx)
 	r := Result{
 		Verdict: Unverified, Flags: q.flags(checks),
 		Checks: fix.Verification{Proposed: []fix.Check{}, OriginalChecks: []fix.Check{}},
@@ -308,11 +308,7 @@ func (q *Request) check(
 }
 
 // checkFiles knows the check files of the base, as the hook protects them.
-func (q *Request) checkFiles() *checkfile.Checks {
-	scope := checkfile.Scope{Sub: q.Base.Sub, Protect: q.Protect, Runs: q.commands()}
-	for _, t := range q.checked() {
-		scope.Dotenv = append(scope.Dotenv, t.Dotenv...)
-	}
+func (q *Request) checkFiles(scope checkfile.Scope) *checkfile.Checks {
 	return checkfile.NewChecks(checkfile.Tree{Paths: q.Base.Paths(), Read: func(path string) ([]byte, error) {
 		f, err := q.Base.Read(path)
 		if err != nil || f == nil {
