@@ -14,6 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/hooks/reproduce"
 	"github.com/async-pipeline/async-pipeline/hooks/verify"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
@@ -52,6 +53,9 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	}
 	need := check.Needs(repro.Took)
 	b := budget.Start(j.hook.Budget, need, h.CopyTime)
+	if j.hook.Reviewer != "" {
+		b.KeepForReview()
+	}
 	j.log.Left = b.Left
 	check.Budget = b
 	a := &attempts{job: j, result: r, budget: b, agents: agents, check: check, ask: attempt.Request{
@@ -62,6 +66,7 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 		},
 	}}
 	a.all(ctx)
+	a.secondOpinion(ctx)
 
 	used := b.Attempt().Number
 	if len(r.rows) == 0 {
@@ -204,6 +209,29 @@ func (a *attempts) try(ctx context.Context, of *int, last told) (tried, error) {
 	}
 	a.idled = a.idled || res.Kind == failure.IdleTimeout
 	return t, nil
+}
+
+// secondOpinion asks another agent about the proposal, if the hook names one and the checks passed.
+func (a *attempts) secondOpinion(ctx context.Context) {
+	reviewer := a.Agents[a.hook.Reviewer]
+	if reviewer == nil || ctx.Err() != nil || a.best == nil || a.best.Verdict == verify.Unverified {
+		return
+	}
+	author := &a.rows[len(a.rows)-1] // no attempt follows a patch that passed
+	q := a.ask
+	q.Number, q.Agent = author.Number, reviewer
+	o := attempt.Review(ctx, q, a.best.changes, attempt.ReportOf(a.best.Flags, a.best.Checks))
+	o.Same = o.Agent == author.Agent || o.Model != nil && author.Model != nil && *o.Model == *author.Model
+	a.best.Hear(o)
+	author.Verdict, a.opinion = &a.best.Verdict, o
+	said := "no concern"
+	switch {
+	case o.Reason != nil:
+		said = fmt.Sprintf("none (%s: %s)", o.Result, *o.Reason)
+	case len(o.Concerns) > 0:
+		said = english.Count(len(o.Concerns), "concern")
+	}
+	a.log.Step("second opinion of agent %s: %s", o.Agent, said)
 }
 
 // decide returns what follows a failed try, and tells the person, the journal and the transcript.

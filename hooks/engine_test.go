@@ -127,7 +127,9 @@ func answersTelling(
 	t.Helper()
 	hook.Use = agents[0].name
 	for _, a := range agents[1:] {
-		hook.Fallback = append(hook.Fallback, a.name)
+		if a.name != hook.Reviewer {
+			hook.Fallback = append(hook.Fallback, a.name)
+		}
 	}
 	hook.Budget.Attempts = cmp.Or(hook.Budget.Attempts, 1)
 	hook.Budget.WallClock = cmp.Or(hook.Budget.WallClock, 2*time.Minute)

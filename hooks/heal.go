@@ -53,6 +53,7 @@ type result struct {
 	said         *fix.Said
 	used         fix.Amounts
 	best         *candidate
+	opinion      *fix.Opinion // on best
 }
 
 // An ending is how the fix ends if nothing is proposed.

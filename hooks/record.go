@@ -33,7 +33,7 @@ func (j *job) record(r result) *fix.Fix {
 		CreatedAt: j.created, Fingerprint: &j.print, Provenance: j.provenance(r),
 		State: r.state, Reason: orNull(j.Redact.String(r.reason)), ResumeAt: r.resumeAt,
 		Tree: r.tree, Copies: r.copies, Omitted: r.omitted, Reproduction: r.reproduction, Attempts: r.rows,
-		Control: orNull(r.control), AgentSaid: r.said, Budget: &fix.Budget{Limit: limit, Used: r.used},
+		Opinion: r.opinion, Control: orNull(r.control), AgentSaid: r.said, Budget: &fix.Budget{Limit: limit, Used: r.used},
 	}
 	if r.kind != "" {
 		advice := r.kind.Advice(len(j.hook.Fallback) > 0)
@@ -80,7 +80,7 @@ func (j *job) provenance(r result) *fix.Provenance {
 			Attempts: b.Attempts, WallClockMS: b.WallClock.Milliseconds(),
 			Protect: slices.Clone(h.Protect), Verify: slices.Clone(h.Verify),
 			PassSecrets: h.PassSecrets, CI: h.CI, TierAsked: asked,
-			Fallback: slices.Clone(h.Fallback), Tokens: b.Tokens, CostUSD: b.CostUSD, Allow: slices.Clone(h.Allow),
+			Fallback: slices.Clone(h.Fallback), Reviewer: h.Reviewer, Tokens: b.Tokens, CostUSD: b.CostUSD, Allow: slices.Clone(h.Allow),
 		},
 		Sandbox: &fix.Confined{Tier: orNull(string(r.tier)), Asked: asked},
 		Agent:   j.program(r.agent),

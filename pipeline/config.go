@@ -127,6 +127,7 @@ type AgentHook struct {
 	PassSecrets bool       // the copy's checks get secret() values
 	CI          bool       // heal in CI mode, when --heal is given too
 	Fallback    []string   // names of agents that are asked, in order, when one before them fails
+	Reviewer    string     // name of an agent that is asked for a second opinion; empty: none is
 }
 
 // A Budget bounds an agent hook. Both limits are always positive.

@@ -36,7 +36,8 @@ type Request struct {
 	Tokens   int64        // input and output together that the turn may use; 0: no cap
 	CostUSD  float64      // 0: no cap
 	Notice   func(string) // shows a line to the person at the terminal; nil: nobody
-	ReadOnly bool         // a finalizer: one answer, nothing may change
+	ReadOnly bool         // a finalizer or a second opinion: one answer, nothing may change
+	Schema   string       // JSON schema of that answer; empty: ControlSchema
 }
 
 // A Command is a process of the agent. Env and Dir are those of the Request if they are not set.

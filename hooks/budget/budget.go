@@ -29,6 +29,7 @@ type Budget struct {
 	now      Attempt
 	retried  map[string]bool // agents that had their retry
 	waits    int             // for a reset that an agent announced
+	review   bool            // a share is kept for a second opinion
 	warned   map[string]bool // caps that cannot be enforced
 	tokens   tally[int64]
 	cost     tally[float64] // US dollars
@@ -72,8 +73,10 @@ func (b *Budget) Short(least time.Duration) string {
 		left.Round(time.Second))
 }
 
-// end returns when the wall clock ends if it is not stopped any more.
-func (b *Budget) end() time.Time { return b.started.Add(b.Limit.WallClock + b.apart()) }
+// end returns when the wall clock ends if it is not stopped any more, without what is kept for a second opinion.
+func (b *Budget) end() time.Time {
+	return b.started.Add(b.Limit.WallClock - b.reviewWall() + b.apart())
+}
 
 // Wall returns a context that ends with the wall clock. It does not see that the clock stops, so it is made anew for
 // each piece of work.
@@ -187,10 +190,10 @@ func (b *Budget) Cost() (used, atLeast *float64) { return b.cost.total() }
 // Spent tells which cap of the budget is spent; empty: none.
 func (b *Budget) Spent() string {
 	switch {
-	case b.Limit.Tokens > 0 && b.tokens.sum >= b.Limit.Tokens:
-		return fmt.Sprintf("%d of %d tokens are used", b.tokens.sum, b.Limit.Tokens)
-	case b.Limit.CostUSD > 0 && b.cost.sum >= b.Limit.CostUSD:
-		return fmt.Sprintf("$%.4f of $%.4f are used", b.cost.sum, b.Limit.CostUSD)
+	case b.Limit.Tokens > 0 && b.tokens.sum >= b.Limit.Tokens-b.reviewTokens():
+		return fmt.Sprintf("%d of %d tokens are used", b.tokens.sum, b.Limit.Tokens) + b.restKept()
+	case b.Limit.CostUSD > 0 && b.cost.sum >= b.Limit.CostUSD-b.reviewCost():
+		return fmt.Sprintf("$%.4f of $%.4f are used", b.cost.sum, b.Limit.CostUSD) + b.restKept()
 	}
 	return ""
 }
@@ -198,10 +201,10 @@ func (b *Budget) Spent() string {
 // Caps returns what a turn may use; 0 is no cap. A cap that is spent leaves the least amount there is.
 func (b *Budget) Caps() (tokens int64, cost float64) {
 	if b.Limit.Tokens > 0 {
-		tokens = max(1, b.Limit.Tokens-b.tokens.sum)
+		tokens = max(1, b.Limit.Tokens-b.reviewTokens()-b.tokens.sum)
 	}
 	if b.Limit.CostUSD > 0 {
-		cost = max(1e-9, b.Limit.CostUSD-b.cost.sum)
+		cost = max(1e-9, b.Limit.CostUSD-b.reviewCost()-b.cost.sum)
 	}
 	return tokens, cost
 }

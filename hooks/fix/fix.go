@@ -105,6 +105,7 @@ type Fix struct {
 	Reproduction *Reproduction  `json:"reproduction"`
 	Verification *Verification  `json:"verification"`
 	Attempts     []Attempt      `json:"attempts"`
+	Opinion      *Opinion       `json:"second_opinion"` // nil: none was asked for
 	Budget       *Budget        `json:"budget"`
 	Provenance   *Provenance    `json:"provenance"` // nil: made by a version that recorded none
 }
@@ -267,6 +268,34 @@ type Finalizer struct {
 	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // as an Attempt's
 }
 
+// An Opinion is what another agent held against a patch that had passed its checks. It can turn the verdict verified
+// into suspect, and nothing else.
+type Opinion struct {
+	Agent  string  `json:"agent"`
+	Model  *string `json:"model"`
+	Same   bool    `json:"same_as_author"` // the agent, or the model of both, is that of the patch
+	Result string  `json:"result"`         // answered|invalid|failed|skipped
+	Reason *string `json:"reason"`         // why it did not answer
+	Kind   *string `json:"kind"`           // error kind of a turn that failed
+
+	Concerns   []Concern `json:"concerns"`
+	DurationMS int64     `json:"duration_ms"`
+	Tokens     Tokens    `json:"tokens"`
+	CostUSD    *float64  `json:"cost_usd"`
+
+	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // as an Attempt's
+}
+
+// A Concern is one thing that an Opinion holds against a patch.
+type Concern struct {
+	Kind  string  `json:"kind"` // special_case|weakened_check|hides_error|unsafe|wrong_cause|unrelated_change|other
+	Caps  bool    `json:"caps"`
+	Path  *string `json:"path"` // of the patch
+	Line  *int    `json:"line"`
+	Words string  `json:"words"`
+	Flag  string  `json:"flag"` // id of the flag that was made of it
+}
+
 // Tokens are what a model reported.
 type Tokens struct {
 	Input  *int64 `json:"input"`
@@ -324,6 +353,9 @@ func FillLists(f *Fix) {
 	}
 	if f.Patch != nil {
 		Fill(&f.Patch.Files)
+	}
+	if f.Opinion != nil {
+		Fill(&f.Opinion.Concerns)
 	}
 	if f.Verification != nil {
 		Fill(&f.Verification.Proposed)

@@ -62,6 +62,7 @@ type Policy struct {
 	Tokens   int64      `json:"tokens,omitempty"`
 	CostUSD  float64    `json:"cost_usd,omitempty"`
 	Allow    [][]string `json:"allow,omitempty"`
+	Reviewer string     `json:"reviewer,omitempty"`
 }
 
 // Confined is the tier of the agent and of every check.

@@ -62,14 +62,15 @@ type ProposalStats struct {
 	Recurred int `json:"recurred"`     // of those that were applied: the same failure came back
 }
 
-// AgentStats are what the attempts of one agent took.
+// AgentStats are what the attempts and the second opinions of one agent took.
 type AgentStats struct {
 	Agent            *string  `json:"agent"` // nil: all together
 	Attempts         int      `json:"attempts"`
+	Opinions         int      `json:"second_opinions"`
 	Retries          int      `json:"retries"`           // attempts after an error kind or a patch that did not verify
 	RetriesSucceeded int      `json:"retries_succeeded"` // that ended without the kind, or made a better proposal
 	Tokens           Tokens   `json:"tokens"`
-	TokensUnknown    int      `json:"tokens_unknown"` // attempts that did not report all
+	TokensUnknown    int      `json:"tokens_unknown"` // attempts and opinions that did not report all
 	CostUSD          *float64 `json:"cost_usd"`
 	CostUnknown      int      `json:"cost_unknown"`
 	WallClockMS      int64    `json:"wall_clock_ms"`
@@ -177,13 +178,15 @@ func (c *counting) fix(p *Proposal) {
 		}
 	}
 	h.WallClockMS += c.took(p)
+	if o := p.Opinion; o != nil && o.Result != "skipped" {
+		for _, s := range []*AgentStats{c.agent(o.Agent), &c.Total} {
+			s.Opinions++
+			s.spend([]turn{{o.DurationMS, o.Tokens, o.CostUSD, o.CostAtLeast}})
+		}
+	}
 	for i := range p.Attempts {
 		a := &p.Attempts[i]
-		of := c.agents[a.Agent]
-		if of == nil {
-			of = &AgentStats{Agent: &a.Agent}
-			c.agents[a.Agent] = of
-		}
+		of := c.agent(a.Agent)
 		of.add(a)
 		c.Total.add(a)
 		if kind := p.endOf(i); kind != "" {
@@ -198,6 +201,13 @@ func (c *counting) fix(p *Proposal) {
 			c.retried(kind, of, known(a.Kind) == "")
 		}
 	}
+}
+
+func (c *counting) agent(name string) *AgentStats {
+	if c.agents[name] == nil {
+		c.agents[name] = &AgentStats{Agent: &name}
+	}
+	return c.agents[name]
 }
 
 // retried adds an attempt that followed one which ended with an error kind.
@@ -260,21 +270,29 @@ func (f *Fix) better() bool {
 // add adds what one attempt took, with its finalizer.
 func (s *AgentStats) add(a *Attempt) {
 	s.Attempts++
-	s.WallClockMS += a.DurationMS
-	tokens, priced := []Tokens{a.Tokens}, a.CostUSD != nil
-	sum(&s.CostUSD, a.CostUSD)
-	sum(&s.CostUSD, a.CostAtLeast)
+	turns := []turn{{a.DurationMS, a.Tokens, a.CostUSD, a.CostAtLeast}}
 	if f := a.Finalizer; f != nil && f.Result != "skipped" {
-		s.WallClockMS += f.DurationMS
-		tokens, priced = append(tokens, f.Tokens), priced && f.CostUSD != nil
-		sum(&s.CostUSD, f.CostUSD)
-		sum(&s.CostUSD, f.CostAtLeast)
+		turns = append(turns, turn{f.DurationMS, f.Tokens, f.CostUSD, f.CostAtLeast})
 	}
-	if !priced {
-		s.CostUnknown++
-	}
-	silent := false
-	for _, t := range tokens {
+	s.spend(turns)
+}
+
+// A turn is what one turn with an agent took.
+type turn struct {
+	ms            int64
+	tokens        Tokens
+	cost, atLeast *float64
+}
+
+// spend adds the turns of one attempt, or of one second opinion.
+func (s *AgentStats) spend(turns []turn) {
+	priced, silent := true, false
+	for _, part := range turns {
+		t := part.tokens
+		s.WallClockMS += part.ms
+		priced = priced && part.cost != nil
+		sum(&s.CostUSD, part.cost)
+		sum(&s.CostUSD, part.atLeast)
 		silent = silent || t == (Tokens{}) || t.AtLeast != nil
 		sum(&s.Tokens.Input, t.Input)
 		sum(&s.Tokens.Output, t.Output)
@@ -284,6 +302,9 @@ func (s *AgentStats) add(a *Attempt) {
 	}
 	if s.cut {
 		s.Tokens.AtLeast = new(s.known)
+	}
+	if !priced {
+		s.CostUnknown++
 	}
 	if silent {
 		s.TokensUnknown++

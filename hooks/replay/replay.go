@@ -259,6 +259,11 @@ func (v *replay) replay(ctx context.Context, tier sandbox.Tier, r *Result) (_ *v
 	if c := v.Fix.Verification; c != nil && (known(c.Reason) == "tree_changed" || known(c.Reason) == "tree_unknown") {
 		now.Cap(*c.Reason)
 	}
+	if v.Fix.Opinion != nil { // of the same patch; no agent is asked again
+		o := *v.Fix.Opinion
+		o.Concerns = slices.Clone(o.Concerns)
+		now.Hear(&o)
+	}
 	if left := log.Notes(); left != nil {
 		return nil, errors.New(v.Redact.String(*left))
 	}

@@ -79,6 +79,21 @@ func (r *Result) Cap(reason string) {
 	}
 }
 
+// Hear makes a flag of each concern of a second opinion. They can withhold the verdict verified, and nothing else.
+func (r *Result) Hear(o *fix.Opinion) {
+	for i := range o.Concerns {
+		c := &o.Concerns[i]
+		c.Flag = fmt.Sprintf("f%d", len(r.Flags)+1)
+		r.Flags = append(r.Flags, fix.Flag{
+			ID: c.Flag, Rule: "second_opinion", Caps: c.Caps, Path: c.Path, Line: c.Line,
+			Detail: fmt.Sprintf("agent %s says %s: %s", o.Agent, c.Kind, c.Words),
+		})
+		if c.Caps && r.Verdict == Verified {
+			r.Verdict, r.Checks.Reason = Suspect, new("flagged")
+		}
+	}
+}
+
 // String returns the verdict with its reason, for a person.
 func (r *Result) String() string {
 	if r.Checks.Reason == nil {

@@ -95,6 +95,7 @@ task "test" {
       cost_usd   = 0.50
     }
     fallback     = [agent.other]
+    reviewer     = agent.other
     protect      = ["**/*_test.go"]
     allow        = [["go", "test", "**"], ["go", "vet", "./..."]]
     verify       = [task.vet]

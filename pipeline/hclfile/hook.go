@@ -40,6 +40,11 @@ func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
 	if a := b.attrs["allow"]; a != nil {
 		r.allows = append(r.allows, allowing{a.NameRange, append([]string{h.Use}, h.Fallback...)})
 	}
+	if a := b.attrs["reviewer"]; a != nil {
+		if to, _, ok := r.ref(a.Expr, "agent", a.Name); ok {
+			h.Reviewer = to.d.name
+		}
+	}
 	h.PassSecrets = r.boolean(b, "pass_secrets")
 	h.CI = r.boolean(b, "ci")
 

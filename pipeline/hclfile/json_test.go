@@ -99,7 +99,7 @@ func asJSON(t *testing.T, src []byte) []byte {
 		var all object
 		for _, a := range b.Attributes {
 			v := value(a.Expr)
-			if slices.Contains([]string{"type", "depends_on", "use", "fallback", "verify", "tasks"}, a.Name) {
+			if slices.Contains([]string{"type", "depends_on", "use", "fallback", "reviewer", "verify", "tasks"}, a.Name) {
 				v = code(a.Expr)
 			}
 			all = append(all, member{a.Name, v})

@@ -106,6 +106,7 @@ var taskWords = []*word{
 				{name: "ci", typ: "bool", def: "false", doc: "The agent is asked in CI mode too, where --heal is given as well."},
 				{name: "network", later: "confinement of the network"},
 				{name: "fallback", typ: "list(agent)", def: "[]", doc: "Agents that are asked, in order, when the one before fails and leaves nothing. The budget is the same."},
+				{name: "reviewer", typ: "agent", doc: "An agent that is shown a verified patch, and says what it holds against it. Its concerns are flags: they can turn verified into suspect, and nothing else. A fifth of the budget's tokens and cost, and of its wall clock at most two minutes, is kept for it."},
 			},
 		},
 		{

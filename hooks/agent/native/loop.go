@@ -5,6 +5,7 @@ package native
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -136,7 +137,7 @@ func (l *loop) request() model.Request {
 	l.builder.take(l.messages[l.builder.taken:])
 	r := model.Request{System: l.system, Messages: l.builder.legal(), Tools: l.specs, MaxTokens: l.meter.answer(l.size())}
 	if l.r.ReadOnly {
-		r.Schema = controlSchema
+		r.Schema = json.RawMessage(cmp.Or(l.r.Schema, agent.ControlSchema))
 	}
 	return r
 }

@@ -220,7 +220,7 @@ func TestReadOnlyTurn(t *testing.T) {
 			t.Errorf("control %v after %d requests, ran %v", turn.Control, len(d.script.requests()), d.tools.started())
 		}
 		for _, r := range d.script.requests() {
-			if len(r.Tools) != 0 || string(r.Schema) != string(controlSchema) {
+			if len(r.Tools) != 0 || string(r.Schema) != agent.ControlSchema {
 				t.Errorf("tools %v, schema %s", r.Tools, r.Schema)
 			}
 		}

@@ -3,7 +3,6 @@ package native
 // The system prompt, and what we say to the model later in our own name.
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -62,9 +61,6 @@ func system(dir string, tools []model.Tool, readOnly bool) string {
 	b.WriteString(agent.ControlForm + "\n")
 	return b.String()
 }
-
-// controlSchema is the control object for protocols that can hold an answer to a schema.
-var controlSchema = json.RawMessage(agent.ControlSchema)
 
 // lastWords returns the message that asks for an end without tools.
 func lastWords(why string) string {

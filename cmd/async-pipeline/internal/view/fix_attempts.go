@@ -18,6 +18,9 @@ func (s *Screen) attempts(f *fix.Fix, dir string) string {
 	for i := range f.Attempts {
 		s.attempt(&b, f, i, dir)
 	}
+	if f.Opinion != nil {
+		b.WriteString(s.opinion(f.Opinion))
+	}
 	if f.Budget != nil {
 		s.used(&b, f)
 	}
@@ -37,6 +40,9 @@ func (s *Screen) times(f *fix.Fix) string {
 			agents += a.Finalizer.DurationMS
 		}
 		checks += orZero(a.VerificationMS)
+	}
+	if f.Opinion != nil {
+		agents += f.Opinion.DurationMS
 	}
 	if f.Reproduction != nil {
 		checks += orZero(f.Reproduction.DurationMS)
@@ -110,6 +116,36 @@ func (s *Screen) attempt(b *strings.Builder, f *fix.Fix, i int, dir string) {
 	if a.Decision != nil {
 		say(followed(f, i))
 	}
+}
+
+// opinion shows what came of asking another agent about the patch.
+func (s *Screen) opinion(o *fix.Opinion) string {
+	who := "second opinion: " + o.Agent
+	if value(o.Model) != "" {
+		who += " (" + *o.Model + ")"
+	}
+	if o.Same {
+		who += ", as the patch"
+	}
+	if o.DurationMS > 0 {
+		who += ", " + took(o.DurationMS)
+	}
+	said := map[string]string{
+		"skipped": "not asked", "failed": "did not answer", "invalid": "its answer cannot be read",
+	}[o.Result]
+	switch {
+	case said != "":
+		said += ": " + value(o.Reason)
+	case len(o.Concerns) == 0:
+		said = "it has no concern"
+	default:
+		said = english.Count(len(o.Concerns), "concern") + ", see the flags"
+	}
+	text := s.hanging("  ", who) + s.paragraph(strings.Join(strings.Fields(said), " "), attemptIndent)
+	if o.Result == "skipped" {
+		return text
+	}
+	return text + s.paragraph(spent(o.Tokens, o.CostUSD, o.CostAtLeast), attemptIndent)
 }
 
 // endOf returns how an attempt ended. The reason of the whole fix is not repeated.
@@ -254,6 +290,9 @@ func knownOf(f *fix.Fix) (n int64, usd float64) {
 		if a.Finalizer != nil {
 			add(a.Finalizer.Tokens, a.Finalizer.CostUSD, a.Finalizer.CostAtLeast)
 		}
+	}
+	if o := f.Opinion; o != nil {
+		add(o.Tokens, o.CostUSD, o.CostAtLeast)
 	}
 	return n, usd
 }

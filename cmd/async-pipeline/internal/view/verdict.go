@@ -100,6 +100,10 @@ func verdictText(f *fix.Fix) string {
 	case word == suspect && f.Verification != nil && !allPassed(f.Verification.OriginalChecks):
 		text = passes + ", but not with the original tests restored: the patch needs its own changes to the checks. " +
 			"That can be right where a test was wrong; it is for you to decide."
+	case word == suspect && f.Opinion != nil && !slices.ContainsFunc(f.Flags, func(g fix.Flag) bool {
+		return g.Caps && g.Rule != "second_opinion"
+	}):
+		text = passes + restored + " But agent " + f.Opinion.Agent + ", asked for a second opinion, objects: see the flags."
 	case word == suspect && slices.ContainsFunc(f.Flags, func(g fix.Flag) bool { return g.Caps }):
 		text = passes + ", but a flag below says that the patch may have changed what the check means."
 	case word == suspect:

@@ -104,6 +104,7 @@ task "test" {
       cost_usd   = 0.5
     }
     fallback     = [agent.native]
+    reviewer     = agent.native
     protect      = ["**/*_test.go"]
     allow        = [["go", "test", "**"], concat(["go"], ["vet", "./${"x"}"])]
     verify       = [task.vet, task.test]
