@@ -41,7 +41,7 @@ type attempts struct {
 func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Result, agents []agent.Agent, r *result) {
 	caches, _, err := h.CheckCaches(ctx)
 	if err == nil {
-		caches, err = h.AgentCaches(ctx, caches, repro.Since) // before the clock starts: no agent is charged for it
+		caches, err = h.ThrowAwayCaches(ctx, caches, repro.Since) // before the clock starts: no agent is charged for it
 	}
 	if err != nil {
 		r.ending = gaveUp(ctx, failure.ScratchFailed, err)

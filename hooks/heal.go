@@ -224,7 +224,7 @@ func (j *job) open(ctx context.Context, at homes.Places, tier sandbox.Tier) (*ho
 	}
 	f := j.failure
 	h := &homes.Homes{
-		Places: at, Task: f.Task, Environ: j.Environ, Bin: j.Bin,
+		Places: at, Task: f.Task, Environ: j.Environ, Bin: j.Bin, Since: f.Run.StartedAt.Time,
 		Box: sandbox.Box{Tier: tier, Hook: f.Run.ID + "/" + f.Task.Name, Secrets: j.hook.PassSecrets},
 	}
 	return h, h.Open(j.Store.Root)

@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -293,7 +294,11 @@ func (b *Base) Adopt(dir string) (*Copy, error) {
 
 // store moves the base to where the next Make finds it, and reports whether it did.
 func (b *Base) store() bool {
-	if b.kept == "" || b.now == nil || b.now.size() > mostKept {
+	if b.kept == "" || b.now == nil {
+		return false
+	}
+	size := b.now.size()
+	if size > mostKept || os.WriteFile(filepath.Join(b.holder, sizeFile), strconv.AppendInt(nil, size, 10), 0o600) != nil {
 		return false
 	}
 	if writeGob(filepath.Join(b.holder, knownFile), b.now) != nil || os.MkdirAll(filepath.Dir(b.kept), 0o700) != nil {
@@ -346,5 +351,5 @@ func set(list []string) map[string]bool {
 	return s
 }
 
-// mostKept is the size limit of a base that is kept, in bytes.
+// mostKept is the size limit of a base that is kept, in allocated bytes.
 const mostKept = 4 << 30

@@ -23,23 +23,26 @@ type Bin struct {
 const goneName = ".gone-"
 
 // Remove removes a folder and its stamp. When it returns, nothing is in its place any more.
-func (b *Bin) Remove(dir string) error {
+func (b *Bin) Remove(dir string) error { return b.RemoveBy(dir, filepath.Dir(dir)) }
+
+// RemoveBy is Remove for a folder that Sweep does not look into: parent, on the same file system, is one that it does.
+func (b *Bin) RemoveBy(dir, parent string) error {
 	if b == nil {
 		return remove(dir)
 	}
-	gone, err := setAside(dir)
+	gone, err := setAside(dir, parent)
 	if err != nil {
 		return remove(dir)
 	}
 	return b.Do(func() error { return remove(gone) })
 }
 
-// setAside renames a folder to a name that nobody uses. Before and after it has a stamp of a living process.
-func setAside(dir string) (gone string, err error) {
+// setAside renames a folder to a name in parent that nobody uses. Before and after it has a stamp of a living process.
+func setAside(dir, parent string) (gone string, err error) {
 	if _, err := os.Lstat(dir); err != nil {
 		return "", err
 	}
-	gone = filepath.Join(filepath.Dir(dir), goneName+randomName())
+	gone = filepath.Join(parent, goneName+randomName())
 	if err := writeStamp(gone); err != nil {
 		return "", err
 	}

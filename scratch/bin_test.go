@@ -18,7 +18,7 @@ func TestBin(t *testing.T) {
 	must(t, Folder(dir))
 	write(t, parent, map[string]string{"home-1/ro/x": "1"})
 	must(t, os.Chmod(filepath.Join(dir, "ro"), 0o500))
-	gone, err := setAside(dir)
+	gone, err := setAside(dir, parent)
 	must(t, err)
 	must(t, Folder(dir)) // its name is free
 	if _, err := os.Stat(filepath.Join(gone, "ro", "x")); err != nil {

@@ -38,6 +38,7 @@ func factsOf(s *unix.Stat_t) facts {
 type copied struct {
 	Name     string
 	From, To facts // stat data of source and copy; From is zero if the file kept changing
+	Blocks   int64 // allocated, of 512 bytes each; a file system may allocate those of the copy later
 	Mode     fs.FileMode
 	Digest   string // as in tree.Entry; empty if no digests are wanted
 	Link     string // text of a symlink
@@ -169,7 +170,10 @@ func (h *fileCopier) file(from, to int, name string) (got copied, changed bool, 
 	if err := unix.Fstat(in, &after); err != nil {
 		return copied{}, false, err
 	}
-	got = copied{Name: name, From: factsOf(&was), To: factsOf(&now), Mode: fs.FileMode(was.Mode & 0o777), Digest: h.digest()}
+	got = copied{
+		Name: name, From: factsOf(&was), To: factsOf(&now), Blocks: max(was.Blocks, now.Blocks),
+		Mode: fs.FileMode(was.Mode & 0o777), Digest: h.digest(),
+	}
 	return got, factsOf(&after) != factsOf(&was), nil
 }
 

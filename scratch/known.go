@@ -14,6 +14,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +35,7 @@ type known struct {
 }
 
 // knownVersion is increased when a base of an earlier version cannot be updated.
-const knownVersion = 1
+const knownVersion = 2
 
 // folder returns the files of one folder, sorted by name.
 func (k *known) folder(dir string) []copied {
@@ -84,15 +85,29 @@ func (k *known) add(prefix string, got map[string][]copied) {
 	}
 }
 
-// size adds up the files, in bytes.
+// size returns what the files and their folders have allocated, in bytes.
 func (k *known) size() int64 {
-	sum := int64(0)
+	sum := int64(len(k.Files)) << 12
 	for _, files := range k.Files {
 		for _, f := range files {
-			sum += f.To.Size
+			sum += f.Blocks << 9
 		}
 	}
 	return sum
+}
+
+// sizeFile is a file in a kept base: how much the base has allocated, in bytes, as text.
+const sizeFile = "size"
+
+// KeptSize returns how much the base that is kept at dir has allocated, in bytes, as it was stored with the base; ok is
+// false where that is not known.
+func KeptSize(dir string) (bytes int64, ok bool) {
+	b, err := os.ReadFile(filepath.Join(dir, sizeFile))
+	if err != nil {
+		return 0, false
+	}
+	bytes, err = strconv.ParseInt(string(b), 10, 64)
+	return bytes, err == nil && bytes >= 0
 }
 
 // trim removes from dir everything that is neither in p nor a path for which keep returns true, so that an updated
@@ -263,16 +278,4 @@ func newKnown(top string, start int64) *known {
 		Version: knownVersion, Top: top, Boot: process.Self().Boot, Start: start,
 		Files: map[string][]copied{},
 	}
-}
-
-// RemoveBase removes the base that was kept at dir, unless somebody else takes it first.
-func (b *Bin) RemoveBase(dir string) error {
-	gone := dir + ".gone-" + randomName() // so that nobody takes it while it is removed
-	if err := os.Rename(dir, gone); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	return b.Do(func() error { return removeTree(gone) })
 }

@@ -1,7 +1,8 @@
 package homes
 
 // Build caches. Where overlays can be had, a hook's processes see the person's own caches, and what they write is
-// thrown away with the hook. Elsewhere caches are copied, and kept for the next hook.
+// thrown away with the hook. Elsewhere what the failed run used of Go's build cache is copied, and thrown away, too;
+// what the reproduction wrote into the other caches is kept for the next hook.
 
 import (
 	"context"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/otiai10/copy"
 
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -31,7 +31,7 @@ type Caches struct {
 // cacheFolders are the build caches that get a folder of their own, and the variables that name it to their tools.
 var cacheFolders = []struct{ variable, folder string }{
 	{"XDG_CACHE_HOME", "xdg"},
-	{"GOCACHE", "go-build"},
+	{"GOCACHE", goBuild},
 	{"GOMODCACHE", "go-mod"},
 	{"npm_config_cache", "npm"},
 	{"GRADLE_USER_HOME", "gradle"},
@@ -48,9 +48,9 @@ var xdgTools = []string{
 // credentials in it: it is not among them.
 func (h *Homes) personalCaches() map[string]string {
 	own := map[string]string{
-		"go-build": h.personal("GOCACHE", filepath.Join(".cache", "go-build")),
-		"go-mod":   h.modules(),
-		"npm":      h.personal("npm_config_cache", ".npm"),
+		goBuild:  h.personal("GOCACHE", filepath.Join(".cache", goBuild)),
+		"go-mod": h.modules(),
+		"npm":    h.personal("npm_config_cache", ".npm"),
 	}
 	if xdg := h.personal("XDG_CACHE_HOME", ".cache"); xdg != "" {
 		for _, tool := range xdgTools {
@@ -71,8 +71,7 @@ func (h *Homes) personalCaches() map[string]string {
 	return own
 }
 
-// layer finds out whether caches can be overlays. If so, it removes those that were kept by an earlier version, or
-// in another tier.
+// layer finds out whether caches can be overlays. If so, it removes those that were kept in another tier.
 func (h *Homes) layer() error {
 	h.noLayers = fmt.Errorf("not in sandbox %s", h.Box.Tier)
 	if h.Box.Tier != sandbox.View {
@@ -86,7 +85,7 @@ func (h *Homes) layer() error {
 	if h.noLayers = sandbox.TryOverlay(temp, slices.Collect(maps.Values(h.own))...); h.noLayers != nil {
 		return nil //nolint:nilerr // caches are copied then
 	}
-	return errors.Join(Remove(filepath.Join(h.Kept, "check")), Remove(filepath.Join(h.Kept, "agent")))
+	return h.removeKept(keptCaches)
 }
 
 // over makes caches that show those of below, the latest first, and the person's. What is written to them goes with
@@ -95,7 +94,7 @@ func (h *Homes) over(below ...Caches) (c Caches, err error) {
 	if c.Dir, err = h.throwAway("caches"); err != nil {
 		return c, err
 	}
-	if err := errors.Join(makeCaches(c.Dir), scratch.Folder(c.work())); err != nil {
+	if err := errors.Join(makeCaches(c.Dir), scratch.Folder(c.work()), os.Mkdir(c.empty(), 0o700)); err != nil {
 		return c, err
 	}
 	for folder, own := range h.own {
@@ -116,12 +115,31 @@ func (h *Homes) over(below ...Caches) (c Caches, err error) {
 // work returns the folder for the kernel's use. It is outside of what a box may write.
 func (c Caches) work() string { return c.Dir + "-work" }
 
+// empty returns a folder that stays empty.
+func (c Caches) empty() string { return filepath.Join(c.work(), "empty") }
+
+// present returns the overlays without what is gone by now: the person may remove a cache at any moment.
+func (c Caches) present() []sandbox.Overlay {
+	layers := slices.Clone(c.layers)
+	for i := range layers {
+		l := &layers[i]
+		l.Lower = slices.DeleteFunc(slices.Clone(l.Lower), func(dir string) bool {
+			info, err := os.Lstat(dir)
+			return err != nil || !info.IsDir()
+		})
+		if len(l.Lower) == 0 {
+			l.Lower = []string{c.empty()}
+		}
+	}
+	return layers
+}
+
 // RemoveCaches removes caches of ThrowAwayCaches.
 func (h *Homes) RemoveCaches(c Caches) error {
 	return errors.Join(h.Bin.Remove(c.Dir), h.Bin.Remove(c.work()))
 }
 
-// seedLimit is how much of the person's build caches, in bytes, a kept folder starts with.
+// seedLimit is how much of the person's Go build cache, in bytes, is copied for a hook.
 const seedLimit = 2 << 30
 
 // CheckCaches returns the caches of checks of the person's own code. note tells why a first check takes longer, for
@@ -138,52 +156,33 @@ func (h *Homes) CheckCaches(ctx context.Context) (c Caches, note string, err err
 	return h.check, note, err
 }
 
-// seed returns the kept caches of checks. They start as a copy of the person's build cache.
+// goBuild is the folder of Go's build cache in the caches of a box.
+const goBuild = "go-build"
+
+// seed returns the kept caches of checks. Go's build cache in them is a copy of what the failed run used of the
+// person's: all of it can be gigabytes.
 func (h *Homes) seed(ctx context.Context) (dir, note string, err error) {
-	dir = filepath.Join(h.Kept, "check")
-	if recordfile.Exists(filepath.Join(dir, seeded)) {
-		return dir, "", nil
-	}
+	dir = filepath.Join(h.Kept, keptCaches)
 	if err := makeCaches(dir); err != nil || !h.Go {
 		return dir, "", err
 	}
-	from := h.personalCaches()["go-build"]
-	size, err := sizeOf(from)
+	from, to, newer := h.personalCaches()[goBuild], filepath.Join(dir, goBuild), h.Since.Add(-used)
+	size, err := sizeOf(from, newer)
 	switch {
 	case from == "", errors.Is(err, fs.ErrNotExist):
 	case err != nil || size > seedLimit:
 		note = fmt.Sprintf("the build cache of checks starts cold (yours is over %d GiB): the first check takes longer",
 			seedLimit>>30)
 	default:
-		build := filepath.Join(dir, "go-build")
-		if err := copyFolder(ctx, from, build, time.Time{}); err != nil {
-			return "", "", err
-		}
-		if err := age(build); err != nil {
+		if err := errors.Join(copyFolder(ctx, from, to, newer), age(to)); err != nil {
 			return "", "", err
 		}
 	}
-	return dir, note, os.WriteFile(filepath.Join(dir, seeded), nil, 0o600)
+	return dir, note, nil
 }
 
-// AgentCaches returns the caches of agents. They start with what the reproduction used, which began at since.
-func (h *Homes) AgentCaches(ctx context.Context, check Caches, since time.Time) (Caches, error) {
-	defer h.copying.start()()
-	if h.noLayers == nil {
-		return h.over(check)
-	}
-	c := Caches{Dir: filepath.Join(h.Kept, "agent")}
-	if recordfile.Exists(filepath.Join(c.Dir, seeded)) {
-		return c, nil
-	}
-	if err := h.copyCaches(ctx, check.Dir, c.Dir, since); err != nil {
-		return c, err
-	}
-	return c, os.WriteFile(filepath.Join(c.Dir, seeded), nil, 0o600)
-}
-
-// ThrowAwayCaches makes caches for one verification, which the caller removes. They start with what the
-// reproduction, which began at since, used of check.
+// ThrowAwayCaches makes caches for agents, or for one verification, which the caller removes. They start with what
+// the reproduction, which began at since, used of check.
 func (h *Homes) ThrowAwayCaches(ctx context.Context, check Caches, since time.Time) (c Caches, err error) {
 	defer h.copying.start()()
 	if h.noLayers == nil {
@@ -195,9 +194,6 @@ func (h *Homes) ThrowAwayCaches(ctx context.Context, check Caches, since time.Ti
 	return c, h.copyCaches(ctx, check.Dir, c.Dir, since)
 }
 
-// seeded is the file that marks a kept folder as filled. Without it the folder is filled again.
-const seeded = ".seeded"
-
 func makeCaches(dir string) error {
 	for _, c := range cacheFolders {
 		if err := os.MkdirAll(filepath.Join(dir, c.folder), 0o700); err != nil {
@@ -207,8 +203,9 @@ func makeCaches(dir string) error {
 	return nil
 }
 
-// Go updates the time of a build cache's entry when it reads one that is older than an hour. So a kept folder starts
-// with old entries, and those that a check used can be told from the rest.
+// Go updates the time of a build cache's entry when it reads one that is older than an hour. So the entries that a run
+// used are newer than used before it began. The copy starts with old entries: so those that a check used can be told
+// from the rest.
 const (
 	unused = 2 * time.Hour
 	used   = 70 * time.Minute
@@ -232,7 +229,7 @@ func (h *Homes) copyCaches(ctx context.Context, from, to string, since time.Time
 	}
 	for _, c := range cacheFolders {
 		newer := time.Time{}
-		if c.folder == "go-build" {
+		if c.folder == goBuild {
 			newer = since.Add(-used)
 		}
 		if err := copyFolder(ctx, filepath.Join(from, c.folder), filepath.Join(to, c.folder), newer); err != nil {
@@ -272,8 +269,8 @@ func copyFolder(ctx context.Context, from, to string, newer time.Time) error {
 	})
 }
 
-// sizeOf adds up the files below dir, in bytes, and stops counting past seedLimit.
-func sizeOf(dir string) (int64, error) {
+// sizeOf adds up the files below dir that are newer than a time, in bytes, and stops counting past seedLimit.
+func sizeOf(dir string, newer time.Time) (int64, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return 0, err
 	}
@@ -282,7 +279,7 @@ func sizeOf(dir string) (int64, error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		if info, err := d.Info(); err == nil {
+		if info, err := d.Info(); err == nil && !info.ModTime().Before(newer) {
 			size += info.Size()
 		}
 		if size > seedLimit {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -30,6 +31,7 @@ type Homes struct {
 	Environ []string       // the person's, KEY=VALUE
 	Box     sandbox.Box    // what all boxes have in common
 	Bin     *scratch.Bin   // removes what is thrown away
+	Since   time.Time      // when the failed run began
 	// the tree has a Go module: only then is the person's build cache of use, which may be large
 	Go bool
 
@@ -65,18 +67,20 @@ func (h *Homes) Copies() (made string, why error) {
 	return "", nil
 }
 
-// Open makes the folders, removes what an earlier hook left in them, and marks them as used by root. The caller holds
-// heal.lock.
+// Open makes the folders, removes what an earlier hook left in them, and marks them as used by root. What is kept for
+// other roots is removed in the background if it is beyond the limits. The caller holds heal.lock.
 func (h *Homes) Open(root string) error {
 	for _, dir := range []string{h.Work, h.Kept} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("folder for scratch copies: %w", err)
 		}
 	}
-	if err := errors.Join(h.Close(), h.markUsed(root), h.evictBases(h.Bin)); err != nil {
-		return err
+	size, _ := (&Kept{Dir: h.Kept}).cacheSize()
+	errs := []error{h.clear(), h.removeKept(oldAgent), h.markUsed(root), h.Bin.Do(h.evict)}
+	if size > mostCaches {
+		errs = append(errs, h.removeKept(keptCaches))
 	}
-	return h.layer()
+	return errors.Join(append(errs, h.layer())...)
 }
 
 // Inside reports whether path is dir or below it.
@@ -126,7 +130,7 @@ func (h *Homes) CheckBox(base *scratch.Base, c *scratch.Copy, caches Caches) (sa
 	if c.Work != "" {
 		box.Base, box.Work = base.Dir, c.Work
 	}
-	box.Write, box.Layers = []string{caches.Dir}, caches.layers
+	box.Write, box.Layers = []string{caches.Dir}, caches.present()
 	box.Read = h.readable()
 	box.Env = append(h.cacheEnv(caches.Dir), gitEnv(nil)...)
 	return box, nil
@@ -212,9 +216,26 @@ func gitEnv(filters [][2]string) []string {
 	return git.ConfigEnv(entries)
 }
 
-// Close removes the throw-away folders.
+// Close removes the throw-away folders, and in the background what is kept beyond the limits.
 func (h *Homes) Close() error {
-	var errs []error
+	return errors.Join(h.clear(), h.Bin.Do(func() error { return errors.Join(h.measure(), h.evict()) }))
+}
+
+// removeKept removes a folder of the kept one, and what is known of its size.
+func (h *Homes) removeKept(name string) error {
+	dir := filepath.Join(h.Kept, name)
+	if !recordfile.Exists(dir) {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(h.Kept, sizeFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return h.Bin.RemoveBy(dir, h.Work)
+}
+
+// clear removes the throw-away folders.
+func (h *Homes) clear() error {
+	errs := []error{h.removeKept(filepath.Join(keptCaches, goBuild))}
 	entries, err := os.ReadDir(h.Work)
 	errs = append(errs, err)
 	for _, e := range entries {

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -20,9 +22,6 @@ import (
 
 // rootFile is a file in a kept folder that holds the path of its root. Its time is when a hook last used the folder.
 const rootFile = "root"
-
-// unusedTime is how long a kept folder may be unused before it counts as forgotten.
-const unusedTime = 30 * 24 * time.Hour
 
 // markUsed writes rootFile, or sets its time to now.
 func (at Places) markUsed(root string) error {
@@ -34,12 +33,30 @@ func (at Places) markUsed(root string) error {
 	return record.WriteFile(path, []byte(root+"\n"), false)
 }
 
+// Limits of what is kept, for all roots together. What was used least recently goes first, and never what is in use.
+const (
+	mostKept  = 5 << 30 // bytes allocated
+	mostRoots = 8
+	keptTime  = 30 * 24 * time.Hour // since it was last used
+)
+
+// mostCaches is how much of build caches is kept for one root, in bytes allocated.
+const mostCaches = 2 << 30
+
+// The names in a kept folder. Folders with others in them are not ours.
+const (
+	baseFolder = "base"  // see scratch.Source.Kept
+	keptCaches = "check" // build caches of checks, where overlays cannot be had
+	sizeFile   = "size"  // how much keptCaches has allocated, in bytes, as text
+	oldAgent   = "agent" // build caches of agents, of earlier versions
+)
+
 // A Kept is what is kept for one root: build caches, and the base of its last hook.
 type Kept struct {
 	Dir       string
 	Root      string // empty: not known, an older version made it
 	Used      time.Time
-	Bytes     int64 // of both
+	Bytes     int64 // of both, allocated
 	BaseBytes int64 // of them, the base's
 	Busy      bool  // a hook is using it
 }
@@ -50,17 +67,55 @@ func (k *Kept) Gone() bool {
 	return k.Root != "" && errors.Is(err, fs.ErrNotExist)
 }
 
-// Forgotten reports whether nobody needs it any more: its root is gone, or it was not used for a long time.
-func (k *Kept) Forgotten(now time.Time) bool {
-	return !k.Busy && (k.Gone() || now.Sub(k.Used) > unusedTime || strings.HasPrefix(filepath.Base(k.Dir), doomed))
-}
-
 // doomed is the beginning of the name of a kept folder that is being removed.
 const doomed = ".gone-"
 
-// keptName matches the names of kept folders: half of the digest of the root, see Find. Folders of other names are
-// not ours.
-var keptName = regexp.MustCompile(`^(\.gone-)?[0-9a-f]{16}$`)
+// keptName matches the names of kept folders: half of the digest of the root, see Find; while it is removed, doomed
+// before and a number behind it. Folders of other names are not ours.
+var keptName = regexp.MustCompile(`^(?:[0-9a-f]{16}|\.gone-([0-9a-f]{16})(?:-[0-9]+)?)$`)
+
+// A Surplus is what need not be kept.
+type Surplus struct {
+	Kept
+	Why string // a clause for a person
+}
+
+// SurplusOf returns those of all kept folders that nobody needs, or that are beyond the limits. own is a kept folder
+// that is in use; it may be empty.
+func SurplusOf(all []Kept, own string, now time.Time) []Surplus {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b Kept) int { return b.Used.Compare(a.Used) })
+	var surplus []Surplus
+	n, sum := 0, int64(0)
+	for i := range all {
+		if k := &all[i]; k.Busy || k.Dir == own {
+			n, sum = n+1, sum+k.Bytes
+		}
+	}
+	for _, k := range all {
+		if k.Busy || k.Dir == own {
+			continue
+		}
+		var why string
+		switch {
+		case strings.HasPrefix(filepath.Base(k.Dir), doomed):
+			why = "its removal was interrupted"
+		case k.Gone():
+			why = "that folder is gone"
+		case now.Sub(k.Used) > keptTime:
+			why = "not used since " + k.Used.Local().Format(time.DateOnly)
+		case n >= mostRoots:
+			why = fmt.Sprintf("%d others were used later", n)
+		case sum+k.Bytes > mostKept:
+			why = "all that is kept would be over " + english.Size(mostKept)
+		default:
+			n, sum = n+1, sum+k.Bytes
+			continue
+		}
+		surplus = append(surplus, Surplus{k, why})
+	}
+	return surplus
+}
 
 // openKept opens the folder that holds the kept ones. It refuses a link, which could lead to folders of somebody
 // else.
@@ -102,63 +157,138 @@ func AllKept(cache string) ([]Kept, error) {
 		if !e.IsDir() || !keptName.MatchString(e.Name()) {
 			continue
 		}
-		k := Kept{Dir: filepath.Join(cache, "kept", e.Name())}
-		k.Busy, err = scratch.InUse(filepath.Join(cache, "scratch", e.Name()))
-		if err != nil {
-			k.Busy = true // in doubt it is
-			errs = append(errs, err)
+		k, ours, err := readKept(in, cache, e.Name())
+		if errs = append(errs, err); ours {
+			all = append(all, k)
 		}
-		if err := k.measure(in); err != nil {
-			errs = append(errs, err)
-		}
-		file := filepath.Join(e.Name(), rootFile)
-		if info, err := in.Lstat(file); err == nil && info.Mode().IsRegular() && info.Size() < 1<<16 {
-			if b, err := in.ReadFile(file); err == nil {
-				k.Root, k.Used = strings.TrimSuffix(string(b), "\n"), info.ModTime()
-			}
-		}
-		all = append(all, k)
 	}
 	return all, errors.Join(errs...)
 }
 
-// measure adds up what is in a kept folder and finds its newest time. Files may vanish meanwhile.
-func (k *Kept) measure(in *os.Root) error {
-	base := path.Join(filepath.Base(k.Dir), baseFolder)
-	err := fs.WalkDir(in.FS(), filepath.Base(k.Dir), func(at string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid):
-			return fs.SkipDir // an agent closed it, or gave it a name that is no UTF-8: its size is not known
-		case err != nil:
-			return err
+// readKept returns what is kept in a folder, and whether it is one of ours.
+func readKept(in *os.Root, cache, name string) (k Kept, ours bool, err error) {
+	k = Kept{Dir: filepath.Join(cache, "kept", name)}
+	if ours, err = isOurs(in, name); !ours || err != nil {
+		return k, ours, err
+	}
+	if info, err := in.Lstat(name); err == nil {
+		k.Used = info.ModTime()
+	}
+	file := filepath.Join(name, rootFile)
+	if info, err := in.Lstat(file); err == nil && info.Mode().IsRegular() && info.Size() < 1<<16 {
+		if b, err := in.ReadFile(file); err == nil {
+			k.Root, k.Used = strings.TrimSuffix(string(b), "\n"), info.ModTime()
+		}
+	}
+	k.BaseBytes = allocated(filepath.Join(k.Dir, walkFile))
+	if size, ok := scratch.KeptSize(filepath.Join(k.Dir, baseFolder)); ok {
+		k.BaseBytes += size
+	} else {
+		k.BaseBytes += allocated(filepath.Join(k.Dir, baseFolder))
+	}
+	k.Bytes = k.BaseBytes + allocated(filepath.Join(k.Dir, oldAgent)) // the size of a folder that is not there is 0
+	if size, ok := k.cacheSize(); ok {
+		k.Bytes += size
+	} else {
+		k.Bytes += allocated(filepath.Join(k.Dir, keptCaches))
+	}
+	if k.Busy, err = scratch.InUse(filepath.Join(cache, "scratch", name)); err != nil {
+		k.Busy = true // in doubt it is
+	}
+	return k, true, err
+}
+
+// isOurs reports whether nothing is in a kept folder that we did not make.
+func isOurs(in *os.Root, name string) (bool, error) {
+	inside, err := fs.ReadDir(in.FS(), name)
+	if err != nil {
+		return false, fmt.Errorf("kept build caches: %w", err)
+	}
+	for _, e := range inside {
+		switch n := e.Name(); n {
+		case baseFolder, keptCaches, oldAgent, sizeFile, rootFile, walkFile:
+		default:
+			if !strings.HasPrefix(n, ".tmp-") && !strings.HasPrefix(n, baseFolder+doomed) { // drafts; an earlier version's
+				return false, fmt.Errorf("%s has something in it that we did not make (%q): it is not touched",
+					filepath.Join(in.Name(), name), n)
+			}
+		}
+	}
+	return true, nil
+}
+
+// cacheSize returns how much the kept build caches have allocated, as it was stored; ok is false where it was not.
+func (k *Kept) cacheSize() (bytes int64, ok bool) {
+	b, err := os.ReadFile(filepath.Join(k.Dir, sizeFile))
+	if err != nil {
+		return 0, false
+	}
+	bytes, err = strconv.ParseInt(string(b), 10, 64)
+	return bytes, err == nil && bytes >= 0
+}
+
+// allocated adds up what a file, or the files and folders below a folder, have allocated, in bytes; hard links count
+// once. What cannot be read does not count.
+func allocated(path string) (bytes int64) {
+	type inode struct{ dev, ino uint64 }
+	seen := map[inode]bool{}
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if d == nil || err != nil {
+			return nil //nolint:nilerr // removed meanwhile, or closed
 		}
 		info, err := d.Info()
 		if err != nil {
 			return nil //nolint:nilerr // removed meanwhile
 		}
-		isBase := strings.HasPrefix(at, base) || path.Base(at) == walkFile
-		if info.Mode().IsRegular() {
-			k.Bytes += info.Size()
-			if isBase {
-				k.BaseBytes += info.Size()
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return nil
+		}
+		id := inode{uint64(st.Dev), st.Ino} //nolint:unconvert // a signed type elsewhere
+		if st.Nlink > 1 && !d.IsDir() {
+			if seen[id] {
+				return nil
 			}
+			seen[id] = true
 		}
-		if !isBase && info.ModTime().After(k.Used) { // files of a base have the times of the tree's
-			k.Used = info.ModTime()
-		}
+		bytes += st.Blocks * 512
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("kept build caches: %w", err)
-	}
-	return nil
+	return bytes
 }
 
-// RemoveKept removes kept build caches and reports whether it did: it does not while a hook is using them. The next
-// check takes longer, no more.
+// RemoveKept removes what is kept for a root and reports whether it did: it does not while a hook is using it. The
+// next check takes longer, no more.
 func RemoveKept(k Kept) (bool, error) {
+	name := filepath.Base(k.Dir)
+	cache := filepath.Dir(filepath.Dir(k.Dir))
+	if !keptName.MatchString(name) {
+		return false, fmt.Errorf("%s is no folder of kept build caches", k.Dir)
+	}
+	in, err := openKept(cache)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = in.Close() }() // what was done in it is done
+	if ours, err := isOurs(in, name); !ours || err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // another process removed it
+			err = nil
+		}
+		return false, err
+	}
+	gone := name
+	if !strings.HasPrefix(name, doomed) {
+		gone = fmt.Sprintf("%s%s-%d", doomed, name, time.Now().UnixNano())
+		if ok, err := k.rename(in, gone); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, removeIn(in, gone)
+}
+
+// rename gives a kept folder another name, so that a hook that starts now finds nothing instead of half of it. It
+// reports whether it did: it does not while a hook is using it.
+func (k *Kept) rename(in *os.Root, gone string) (bool, error) {
 	if k.Root != "" && !k.Gone() {
 		if store := record.At(k.Root); recordfile.Exists(store.Dir) {
 			lock, err := store.HealLock()
@@ -171,35 +301,15 @@ func RemoveKept(k Kept) (bool, error) {
 		}
 	}
 	name := filepath.Base(k.Dir)
-	cache := filepath.Dir(filepath.Dir(k.Dir))
-	if !keptName.MatchString(name) {
-		return false, fmt.Errorf("%s is no folder of kept build caches", k.Dir)
-	}
-	busy, err := scratch.InUse(filepath.Join(cache, "scratch", name))
+	busy, err := scratch.InUse(filepath.Join(filepath.Dir(filepath.Dir(k.Dir)), "scratch", name))
 	if busy || err != nil {
 		return false, err
 	}
-	in, err := openKept(cache)
-	if err != nil {
-		return false, err
+	if err = in.Rename(name, gone); errors.Is(err, fs.ErrNotExist) { // another process removed it
+		return false, nil
 	}
-	defer func() { _ = in.Close() }() // what was done in it is done
-	// Under another name first: a hook that starts now finds nothing, instead of half of it.
-	gone := doomed + strings.TrimPrefix(name, doomed)
-	if err := in.Rename(name, gone); err != nil {
-		gone = name
-	}
-	return true, removeIn(in, gone)
+	return err == nil, err
 }
-
-// Limits of the kept bases, those of all roots together: each is a whole copy of a tree.
-const (
-	mostBases = 8
-	baseTime  = unusedTime
-)
-
-// baseFolder is the name of a kept base in the kept folder of its root.
-const baseFolder = "base"
 
 // KeptBase returns where the base of this root is kept; empty where nothing keeps agents out of it.
 func (h *Homes) KeptBase(tier sandbox.Tier) string {
@@ -209,50 +319,23 @@ func (h *Homes) KeptBase(tier sandbox.Tier) string {
 	return filepath.Join(h.Kept, baseFolder)
 }
 
-// evictBases removes the least recently used bases until there is room for one more, and what is left of those whose
-// removal was interrupted.
-func (at Places) evictBases(bin *scratch.Bin) error {
-	all := filepath.Dir(at.Kept)
-	if info, err := os.Lstat(all); err != nil || !info.IsDir() { // a link leads to folders of somebody else
-		return err
-	}
-	entries, err := os.ReadDir(all)
-	if err != nil {
-		return err
-	}
-	type other struct {
-		dir  string
-		used time.Time
-	}
-	var others []other
+// evict removes what is beyond the limits. Faults of folders that are not removed are doctor's and gc's to report.
+func (at Places) evict() error {
+	all, _ := AllKept(filepath.Dir(filepath.Dir(at.Kept)))
 	var errs []error
-	for _, e := range entries {
-		if !e.IsDir() || !keptName.MatchString(e.Name()) {
-			continue
-		}
-		dir := filepath.Join(all, e.Name())
-		inside, err := os.ReadDir(dir)
+	for _, s := range SurplusOf(all, at.Kept, time.Now()) {
+		_, err := RemoveKept(s.Kept)
 		errs = append(errs, err)
-		for _, e := range inside {
-			if strings.HasPrefix(e.Name(), baseFolder+".gone-") {
-				errs = append(errs, bin.Do(func() error { return Remove(filepath.Join(dir, e.Name())) }))
-			}
-		}
-		info, err := os.Lstat(filepath.Join(dir, rootFile))
-		if dir == at.Kept || !recordfile.Exists(filepath.Join(dir, baseFolder)) {
-			continue
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			others = append(others, other{dir: dir})
-		} else if err == nil {
-			others = append(others, other{dir, info.ModTime()})
-		}
-	}
-	slices.SortFunc(others, func(a, b other) int { return b.used.Compare(a.used) })
-	for i, o := range others {
-		if i+1 >= mostBases || time.Since(o.used) > baseTime {
-			errs = append(errs, bin.RemoveBase(filepath.Join(o.dir, baseFolder)))
-		}
 	}
 	return errors.Join(errs...)
+}
+
+// measure stores how large the kept build caches are, for those who ask later.
+func (at Places) measure() error {
+	dir := filepath.Join(at.Kept, keptCaches)
+	if !recordfile.Exists(dir) {
+		return nil
+	}
+	size := allocated(dir)
+	return recordfile.Write(filepath.Join(at.Kept, sizeFile), strconv.AppendInt(nil, size, 10), false)
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,8 +69,8 @@ func TestKept(t *testing.T) {
 	}
 	for _, k := range all {
 		want := forgotten[k.Dir]
-		if got := k.Forgotten(time.Now()); got != want || k.Bytes < 1000 {
-			t.Errorf("%s: forgotten %v, want %v: %+v", k.Dir, got, want, k)
+		if got := len(SurplusOf([]Kept{k}, "", time.Now())) > 0; got != want || k.Bytes < 1000 {
+			t.Errorf("%s: surplus %v, want %v: %+v", k.Dir, got, want, k)
 		}
 		removed, err := RemoveKept(k)
 		if err != nil || removed == k.Busy {
@@ -111,7 +113,7 @@ func TestKeptIsMarked(t *testing.T) {
 	dir := keeps(t, cache, keptOf("a"), root, 90*24*time.Hour)
 	fixtest.Check(t, (Places{Kept: dir}).markUsed(root))
 	all, err := AllKept(cache)
-	if err != nil || all[0].Root != root || time.Since(all[0].Used) > time.Minute || all[0].Forgotten(time.Now()) {
+	if err != nil || all[0].Root != root || time.Since(all[0].Used) > time.Minute || len(SurplusOf(all, "", time.Now())) > 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
@@ -143,44 +145,115 @@ func TestKeptOfOthers(t *testing.T) {
 	}
 }
 
-// Bases are kept for so many roots, those used last, and not for ever.
-func TestBoundBases(t *testing.T) {
+// What is kept is bounded over all roots: by their number, their age, and the size of all together. What was used last
+// stays, and what is in use.
+func TestSurplus(t *testing.T) {
 	t.Parallel()
-	cache := t.TempDir()
-	all := filepath.Join(cache, "kept")
-	base := func(name string, ago time.Duration) string {
-		dir := filepath.Join(all, keptOf(name))
-		at := time.Now().Add(-ago)
-		fixtest.Check(t, errors.Join(
-			os.MkdirAll(filepath.Join(dir, baseFolder, "tree", "closed"), 0o700), os.Chmod(filepath.Join(dir, baseFolder, "tree", "closed"), 0o500),
-			os.WriteFile(filepath.Join(dir, rootFile), []byte(name+"\n"), 0o600), os.Chtimes(filepath.Join(dir, rootFile), at, at),
-		))
-		return filepath.Join(dir, baseFolder)
+	now := time.Now()
+	root := t.TempDir()
+	at := func(name string, hours int, bytes int64) Kept {
+		return Kept{Dir: filepath.Join("/kept", name), Root: root, Used: now.Add(-time.Duration(hours) * time.Hour), Bytes: bytes}
 	}
-	own := Places{Kept: filepath.Dir(base("own", 40*24*time.Hour))}
+	busy := func(k Kept) Kept { k.Busy = true; return k }
+	var many []Kept
+	for i := range mostRoots + 2 {
+		many = append(many, at(string(rune('a'+i)), mostRoots+2-i, 1))
+	}
+	gone := at("g", 0, 1)
+	gone.Root = filepath.Join(root, "gone")
+	for name, tt := range map[string]struct {
+		all  []Kept
+		own  string
+		want []string
+	}{
+		"nothing":              {},
+		"size":                 {[]Kept{at("a", 3, mostKept/2), at("b", 1, mostKept/2), at("c", 2, 1)}, "", []string{"a"}},
+		"a small one behind":   {[]Kept{at("a", 3, 1), at("b", 1, mostKept/2), at("c", 2, mostKept)}, "", []string{"c"}},
+		"one is too large":     {[]Kept{at("a", 3, mostKept+1)}, "", []string{"a"}},
+		"what is in use stays": {[]Kept{at("a", 3, 1), busy(at("b", 9000, mostKept))}, "", []string{"a"}},
+		"the own one stays":    {[]Kept{at("a", 3, 1), at("b", 9000, mostKept)}, "/kept/b", []string{"a"}},
+		"number":               {many, "", []string{"b", "a"}},
+		"number with the own":  {many, "/kept/a", []string{"c", "b"}},
+		"age":                  {[]Kept{at("a", 24*31, 1), at("b", 24*29, 1)}, "", []string{"a"}},
+		"root":                 {[]Kept{gone}, "", []string{"g"}},
+		"interrupted":          {[]Kept{at(doomed+"a", 0, 1)}, "", []string{doomed + "a"}},
+	} {
+		var got []string
+		for _, s := range SurplusOf(tt.all, tt.own, now) {
+			if got = append(got, filepath.Base(s.Dir)); s.Why == "" {
+				t.Errorf("%s: no reason for %s", name, s.Dir)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// A hook removes what is beyond the limits when it begins, and goes on with removals that were interrupted. What it
+// does not know stays.
+func TestEvict(t *testing.T) {
+	t.Parallel()
+	cache, root := t.TempDir(), t.TempDir()
+	own := Places{Kept: keeps(t, cache, keptOf("own"), root, 40*24*time.Hour), Work: filepath.Join(cache, "scratch", keptOf("own"))}
+	foreign := keeps(t, cache, keptOf("foreign"), root, 40*24*time.Hour)
+	fixtest.Put(t, foreign, "photo.jpg", "f:x")
 	want := map[string]bool{
-		filepath.Join(own.Kept, baseFolder): true,
-		base("forgotten", 31*24*time.Hour):  false,
+		own.Kept: true,
+		foreign:  true,
+		keeps(t, cache, "stranger", root, 40*24*time.Hour):                    true,
+		keeps(t, cache, keptOf("used"), root, time.Hour):                      true,
+		keeps(t, cache, keptOf("unused"), root, 31*24*time.Hour):              false,
+		keeps(t, cache, doomed+keptOf("killed")+"-17", root, time.Hour):       false,
+		keeps(t, cache, doomed+keptOf("earlier"), root, time.Hour):            false,
+		keeps(t, cache, doomed+keptOf("stranger")+"-x", root, 9000*time.Hour): true,
 	}
-	for i := range mostBases + 1 {
-		want[base(string(rune('a'+i)), time.Duration(i)*time.Hour)] = i < mostBases-1
-	}
-	torn := filepath.Join(all, keptOf("torn"), baseFolder+".gone-1")
-	stranger := filepath.Join(all, "stranger", baseFolder)
-	link := filepath.Join(all, keptOf("link"))
-	for _, dir := range []string{torn, stranger} {
-		fixtest.Check(t, os.MkdirAll(dir, 0o700))
-	}
-	fixtest.Check(t, os.Symlink(filepath.Dir(stranger), link))
-	want[torn], want[stranger] = false, true
-	fixtest.Check(t, own.evictBases(nil))
+	link := filepath.Join(cache, "kept", keptOf("link"))
+	fixtest.Check(t, os.Symlink(foreign, link))
+	want[link] = true
+	fixtest.Check(t, own.evict())
 	for dir, stays := range want {
 		if recordfile.Exists(dir) != stays {
 			t.Errorf("%s is there: %v", dir, !stays)
 		}
 	}
-	if found, _ := filepath.Glob(filepath.Join(all, "*", baseFolder+".gone-*")); len(found) > 0 {
-		t.Errorf("left behind: %q", found)
+}
+
+// The size of build caches is measured once, and what is too large does not stay for ever.
+func TestKeptCachesAreMeasured(t *testing.T) {
+	t.Parallel()
+	cache, root := t.TempDir(), t.TempDir()
+	at := Places{Kept: keeps(t, cache, keptOf("a"), root, time.Hour), Work: filepath.Join(cache, "scratch", keptOf("a"))}
+	fixtest.Check(t, at.measure())
+	fixtest.Put(t, at.Kept, keptCaches+"/xdg/new", "f:"+strings.Repeat("x", 1<<20))
+	before, err := AllKept(cache)
+	if err != nil || before[0].Bytes < 4096 || before[0].Bytes >= 1<<20 {
+		t.Errorf("%+v, %v", before, err)
+	}
+	fixtest.Check(t, at.measure())
+	after, err := AllKept(cache)
+	if err != nil || after[0].Bytes < 1<<20 || after[0].BaseBytes != 0 {
+		t.Errorf("%+v, %v", after, err)
+	}
+	fixtest.Put(t, at.Kept, sizeFile, "f:3000000000")
+	h := &Homes{Places: at}
+	fixtest.Check(t, h.Open(root))
+	if recordfile.Exists(filepath.Join(at.Kept, keptCaches)) || recordfile.Exists(filepath.Join(at.Kept, sizeFile)) {
+		t.Error("caches of 3 GB are still kept")
+	}
+}
+
+// Hard links count once, holes not at all.
+func TestAllocated(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fixtest.Put(t, dir, "a", "f:"+strings.Repeat("x", 100_000))
+	one := allocated(dir)
+	fixtest.Check(t, os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b")))
+	fixtest.Put(t, dir, "c", "f:")
+	fixtest.Check(t, os.Truncate(filepath.Join(dir, "c"), 1<<30))
+	if two := allocated(dir); one < 100_000 || two < one || two > one+4096 {
+		t.Errorf("%d, then %d", one, two)
 	}
 }
 
@@ -205,7 +278,7 @@ func TestKeptUsed(t *testing.T) {
 	old := time.Now().Add(-31 * 24 * time.Hour)
 	fixtest.Check(t, os.Chtimes(dir, old, old))
 	all, err := AllKept(cache)
-	if err != nil || len(all) != 1 || !all[0].Forgotten(time.Now()) || all[0].Bytes != 1005 {
+	if err != nil || len(all) != 1 || len(SurplusOf(all, "", time.Now())) != 1 || all[0].Bytes < 1005 {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 type Places struct {
 	Store string // the root's .async
 	Work  string // parent of base, copies and throw-away folders: nothing in it outlives a hook
-	// build caches in check/ and agent/; base/, see scratch.Source.Kept; the files rootFile and walkFile
+	// what is kept for the next hook of this root, see baseFolder and keptCaches; the files rootFile and walkFile
 	Kept    string
 	Rescued string // copies whose difference could not be stored; only a person removes what is there
 }

@@ -221,7 +221,7 @@ func (v *replay) replay(ctx context.Context, tier sandbox.Tier, r *Result) (_ *v
 		return nil, err
 	}
 	h := &homes.Homes{
-		Places: at, Task: v.failure.Task, Environ: v.Environ, Bin: v.Bin,
+		Places: at, Task: v.failure.Task, Environ: v.Environ, Bin: v.Bin, Since: v.Run.StartedAt.Time,
 		Box: sandbox.Box{Tier: tier, Hook: v.Run.ID + "/" + v.Fix.Task, Secrets: v.hook.PassSecrets},
 	}
 	if err := h.Open(v.Store.Root); err != nil {

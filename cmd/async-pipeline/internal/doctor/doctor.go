@@ -170,9 +170,10 @@ func (d *checkup) copies() {
 	}
 }
 
-// kept reports what is kept for later fixes, and its size.
+// kept reports what is kept for later fixes, where, and its size.
 func (d *checkup) kept() {
-	caches, bases, n, forgotten := int64(0), int64(0), 0, 0
+	caches, bases, n, surplus := int64(0), int64(0), 0, 0
+	place := ""
 	for _, cache := range cachedir.Existing(d.Env) {
 		all, err := homes.AllKept(cache)
 		if err != nil {
@@ -180,17 +181,21 @@ func (d *checkup) kept() {
 		}
 		for _, k := range all {
 			n, caches, bases = n+1, caches+k.Bytes-k.BaseBytes, bases+k.BaseBytes
-			if k.Forgotten(time.Now()) {
-				forgotten++
+			if d.store != nil && k.Root == d.store.Root {
+				place = fmt.Sprintf("; of this root %s in %s", english.Size(k.Bytes), d.path(k.Dir))
 			}
 		}
+		surplus += len(homes.SurplusOf(all, "", time.Now()))
+		if place == "" && len(all) > 0 {
+			place = "; in " + d.path(filepath.Dir(all[0].Dir))
+		}
 	}
-	text := fmt.Sprintf("kept for %s: base copies %s, build caches %s", english.Count(n, "root"), english.Size(bases),
-		english.Size(caches))
+	text := fmt.Sprintf("kept for %s: base copies %s, build caches %s%s", english.Count(n, "root"), english.Size(bases),
+		english.Size(caches), place)
 	switch {
-	case forgotten > 0:
+	case surplus > 0:
 		d.noted("caches", d.Typed("gc")+" removes those", "%s; those of %s are no longer used", text,
-			english.Count(forgotten, "root"))
+			english.Count(surplus, "root"))
 	case n > 0:
 		d.fine("caches", "%s", text)
 	}

@@ -164,31 +164,27 @@ func (g *collection) runs() error {
 	return err
 }
 
-// kept removes base copies and build caches that nobody needs.
+// kept removes base copies and build caches that nobody needs, and those beyond the limits.
 func (g *collection) kept() error {
 	var errs []error
 	for _, cache := range cachedir.Existing(g.Env) {
 		all, err := homes.AllKept(cache)
-		errs = append(errs, err)
-		for _, k := range all {
-			if !k.Forgotten(time.Now()) {
-				continue
-			}
+		if err != nil { // what somebody else put there is no fault of this root
+			g.left = append(g.left, "Not touched: "+err.Error()+".")
+		}
+		for _, k := range homes.SurplusOf(all, "", time.Now()) {
 			if !g.DryRun {
-				ok, err := homes.RemoveKept(k)
+				ok, err := homes.RemoveKept(k.Kept)
 				errs = append(errs, err)
 				if !ok || err != nil {
 					continue
 				}
 			}
-			what, why := kinds(k)+" kept in "+k.Dir, "not used since "+k.Used.Local().Format("2006-01-02")
+			what := kinds(k.Kept) + " kept in " + k.Dir
 			if k.Root != "" {
-				what = kinds(k) + " kept for " + k.Root
+				what = kinds(k.Kept) + " kept for " + k.Root
 			}
-			if k.Gone() {
-				why = "that folder is gone"
-			}
-			g.removed(what, why, k.Bytes)
+			g.removed(what, k.Why, k.Bytes)
 		}
 	}
 	return errors.Join(errs...)
