@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
@@ -169,6 +171,83 @@ func TestBin(t *testing.T) {
 	fixtest.Check(t, errors.Join(err, err2))
 	if len(left) < 10 || !slices.Equal(left, all) { // base, four copies, their temporary folders, a home, each with its stamp
 		t.Errorf("%q", left)
+	}
+}
+
+// An agent that works from this program has an overlay: its copy holds what it changes, and nothing of the base.
+func TestAgentHereWorksInAnOverlay(t *testing.T) {
+	t.Parallel()
+	if err := sandbox.TryOverlay(t.TempDir()); err != nil {
+		t.Skip("no overlay here: " + err.Error())
+	}
+	finds := func(dir string) (names []string) {
+		entries, err := os.ReadDir(dir)
+		fixtest.Check(t, err)
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	in := func(r agent.Request, do func(*os.Root) error) {
+		root, err := r.Open()
+		fixtest.Check(t, err)
+		fixtest.Check(t, errors.Join(do(root), root.Close()))
+	}
+	repairs := func(_ context.Context, r agent.Request) agent.Turn {
+		if got := finds(r.Top); len(got) > 0 {
+			t.Errorf("before it changes anything its copy holds %q", got)
+		}
+		in(r, func(root *os.Root) error {
+			text, err := root.ReadFile("a")
+			if string(text) != "bad" {
+				t.Errorf("a says %q", text)
+			}
+			return errors.Join(err, root.WriteFile("a", []byte("good"), 0o600))
+		})
+		if passed, err := r.Check(t.Context(), io.Discard); err != nil || !passed {
+			t.Errorf("the check does not see it: %v, %v", passed, err)
+		}
+		return ended("no report")
+	}
+	reports := func(_ context.Context, r agent.Request) agent.Turn { // the finalizer
+		in(r, func(root *os.Root) error {
+			text, err := root.ReadFile("a")
+			if string(text) != "good" || !r.ReadOnly {
+				t.Errorf("the finalizer sees %q; may only read: %v", text, r.ReadOnly)
+			}
+			return err
+		})
+		if got := finds(r.Top); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("the finalizer's copy holds %q", got)
+		}
+		return ended(said)
+	}
+	hook := pipeline.AgentHook{Use: "a", Budget: pipeline.Budget{Attempts: 1, WallClock: 2 * time.Minute}}
+	config, store, run := fixtest.Failing(t, &hook)
+	a := script("a", repairs, reports)
+	// as fixtest.RunCheck, but by a process in the box
+	checks := func(ctx context.Context, dir string, t *pipeline.Task, b sandbox.Box, out io.Writer) (record.Task, error) {
+		res, err := b.Run(ctx, sandbox.Command{
+			Argv: []string{"sh", "-c", `[ "$(cat a)" = good ] || { echo "it is $(cat a)"; exit 1; }`}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}, Stdout: out, Stderr: out,
+		})
+		done := record.Task{Name: t.Name, Status: record.Passed, ExitCode: &res.ExitCode, DurationMS: new(int64(1))}
+		if res.ExitCode != 0 {
+			done.Status = record.Failed
+		}
+		return done, err
+	}
+	e := &Engine{
+		Config: config, Store: store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"), Tier: sandbox.View,
+		RunTask: checks, Agents: map[string]agent.Agent{"a": a},
+	}
+	outcomes, err := e.Heal(t.Context(), run, "check")
+	fixtest.Check(t, err)
+	f := outcomes[0].Fix
+	if f.Copies == nil || f.Copies.Made != "overlay" || f.Copies.Why != nil || len(a.asked) != 2 {
+		t.Errorf("copies %+v, %d turns", f.Copies, len(a.asked))
+	}
+	if f.State != fix.Proposed || len(f.Patch.Files) != 1 {
+		t.Errorf("%s %s %+v", f.State, show(f.Reason), f.Patch)
 	}
 }
 

@@ -34,8 +34,8 @@ const (
 const opaque = "user.overlay.opaque"
 
 // Layer makes a new copy in the folder at, which must not exist. It copies nothing: Copy.Dir is empty at first, and
-// gets what a box changes that shows it over Base.Dir. Only one box at a time may do so, and none while a method of
-// the copy works.
+// gets what is changed through an overlay of it and Base.Dir: in a box, or through sandbox.Box.OpenCopy. There may be
+// only one such overlay at a time, and none while a method of the copy works.
 func (b *Base) Layer(at string) (_ *Copy, err error) {
 	c, err := b.begin(at)
 	if err != nil {

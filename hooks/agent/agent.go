@@ -5,6 +5,7 @@ package agent
 import (
 	"context"
 	"io"
+	"os"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
@@ -28,8 +29,11 @@ type Request struct {
 	Check func(ctx context.Context, out io.Writer) (passed bool, err error)
 
 	// For agents of our own, which act on files and start commands themselves.
-	Copy     string       // the working directory where this process sees it
-	Top      string       // the top of the whole copy; Copy or a folder above it
+	Copy string // the working directory where this process sees it
+	Top  string // the top of the whole copy; Copy or a folder above it
+	// Open opens the top if Copy and Top are names only: this process does not see all of its files there. Nothing that
+	// it opened may be open while Exec or Check works. nil: the files are below Top.
+	Open     func() (*os.Root, error)
 	Run      []string     // the failed task's own command; nil: it is shell text, or not known without a secret
 	RunDir   string       // where Run is run, as the agent sees it; empty: in Dir
 	Allow    [][]string   // patterns of argv that may be run besides
@@ -122,7 +126,8 @@ type Agent interface {
 	Ready() error
 	// Turn returns when no process of the turn is left. An error means that the turn could not be carried out at all.
 	Turn(ctx context.Context, r Request) (Turn, error)
-	// Here reports whether the agent works on the files of Request.Copy from this process, and not only in its box.
+	// Here reports whether the agent works on the files of its copy from this process, through Request.Open, and not
+	// only in its box.
 	Here() bool
 	// Retry returns which of the agent's failures deserve another attempt.
 	Retry() failure.Policy

@@ -376,6 +376,9 @@ func (q *Request) basic(box sandbox.Box, dir string, raw io.Writer) agent.Reques
 		Allow:   q.Hook.Allow,
 		Notice:  func(text string) { q.Progress.Step("%s", text) },
 	}
+	if box.Base != "" {
+		r.Open = box.OpenCopy
+	}
 	r.Tokens, r.CostUSD = q.Budget.Caps()
 	return r
 }

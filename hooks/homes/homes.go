@@ -42,6 +42,8 @@ type Homes struct {
 	copying  stopwatch
 	layered  bool  // a copy was made as an overlay
 	plain    error // why the last plain copy was not made as an overlay; nil: there was none
+
+	open func(sandbox.Box) (*os.Root, error) // nil: OpenCopy
 }
 
 // Copying does a part of the work with copies and caches: makes, reads, writes or removes them.
@@ -99,25 +101,41 @@ func (h *Homes) throwAway(kind string) (string, error) {
 	return dir, scratch.Folder(dir)
 }
 
-// Copy makes a copy of base in the folder name of Work. Where overlays can be had nothing is copied; then only a
-// box has its files, so files asks for a copy that has them all.
-func (h *Homes) Copy(ctx context.Context, base *scratch.Base, name string, files bool) (*scratch.Copy, error) {
+// Copy makes a copy of base in the folder name of Work. Where overlays can be had nothing is copied, and only a box
+// has its files. here asks for a copy that sandbox.Box.OpenCopy can open too.
+func (h *Homes) Copy(ctx context.Context, base *scratch.Base, name string, here bool) (*scratch.Copy, error) {
 	defer h.copying.start()()
 	at := filepath.Join(h.Work, name)
-	switch {
-	case h.noLayers != nil:
+	if h.noLayers != nil {
 		h.plain = h.noLayers
-	case files:
-		h.plain = errInside
-	default:
-		h.layered = true
-		return base.Layer(at)
+		return base.Copy(ctx, at)
 	}
-	return base.Copy(ctx, at)
+	c, err := base.Layer(at)
+	if err == nil && here {
+		if why := h.opens(base, c); why != nil {
+			h.plain = fmt.Errorf("the agent works from this program, which cannot open an overlay: %w", why)
+			if err := c.Close(); err != nil {
+				return nil, err
+			}
+			return base.Copy(ctx, at)
+		}
+	}
+	h.layered = true
+	return c, err
 }
 
-// errInside is why the copy of an agent that is a part of this program is plain.
-var errInside = errors.New("the agent works from this program, outside of the box in which an overlay is seen")
+// opens returns why a layered copy cannot be opened outside of boxes; nil: it can.
+func (h *Homes) opens(base *scratch.Base, c *scratch.Copy) error {
+	open := sandbox.Box.OpenCopy
+	if h.open != nil {
+		open = h.open
+	}
+	root, err := open(sandbox.Box{Copy: c.Dir, Base: base.Dir, Work: c.Work, Hook: h.Box.Hook})
+	if err != nil {
+		return err
+	}
+	return root.Close()
+}
 
 // CheckBox returns the box for checks in a copy. HOME is the person's, and can only be read.
 func (h *Homes) CheckBox(base *scratch.Base, c *scratch.Copy, caches Caches) (sandbox.Box, error) {

@@ -16,6 +16,7 @@ const (
 	helperName     = "async-pipeline-sandbox"
 	roleSupervisor = "supervisor" // see supervise
 	roleInner      = "inner"      // see enter
+	roleLender     = "lender"     // see lend
 	controlFD      = 3
 	helperExe      = "/proc/self/exe"
 )
@@ -27,7 +28,7 @@ const exitBroken = 125
 // does the work of the helper and never returns.
 func Main() {
 	role := helperRole()
-	if role != roleSupervisor && role != roleInner {
+	if role != roleSupervisor && role != roleInner && role != roleLender {
 		return
 	}
 	// The command must not inherit descriptors that this program inherited by mistake.
@@ -41,6 +42,9 @@ func Main() {
 	var s spec
 	if err := gob.NewDecoder(control).Decode(&s); err != nil {
 		syscall.Exit(exitBroken)
+	}
+	if role == roleLender {
+		lend(s)
 	}
 	enter(control, s)
 	syscall.Exit(0)

@@ -26,6 +26,7 @@ type runnerJob struct {
 	Dir     string
 	Env     []string
 	Timeout time.Duration
+	Lend    string // works with OpenCopy instead: "use", or "hold" until it is killed
 }
 
 type runnerAnswer struct {
@@ -46,11 +47,14 @@ func TestMain(m *testing.M) {
 		var out bytes.Buffer
 		var a runnerAnswer
 		var err error
-		if len(job.Argv) > 0 {
+		switch {
+		case job.Lend != "":
+			err = useLent(job.Box, job.Lend == "hold")
+		case len(job.Argv) > 0:
 			a.Result, err = job.Box.Run(context.Background(), Command{
 				Argv: job.Argv, Dir: job.Dir, Env: job.Env, Stdout: &out, Stderr: &out, Timeout: job.Timeout,
 			})
-		} else {
+		default:
 			a.Best = Best()
 		}
 		a.Out = out.String()

@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -114,6 +116,14 @@ for which, who in (os.PRIO_USER, 0), (os.PRIO_USER, os.getuid()), (os.PRIO_PGRP,
 		if got := read(t, filepath.Join(copied, "file")) + read(t, filepath.Join(o.Upper, "made")); got != "the copy's\nnew\n" {
 			t.Errorf("the copy's file and what was made: %q", got)
 		}
+	})
+	t.Run("lent", func(t *testing.T) {
+		if best != View {
+			t.Skip("nobody gets no view here")
+		}
+		lent(t, func(name string) string { return own("lent-" + name) }, func(b Box, hold bool) (*exec.Cmd, *bytes.Buffer) {
+			return startRunner(t, exe, sys, lendJob(b, hold))
+		})
 	})
 	t.Run("runner killed", func(t *testing.T) {
 		tok := token()

@@ -190,18 +190,6 @@ func (s *supervisor) start(r deferredRequest) {
 
 // attr returns the attributes of the new process.
 func (r *deferredRequest) attr() *syscall.ProcAttr {
-	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	if r.how&startMounts != 0 {
-		sys.Cloneflags = unix.CLONE_NEWNS
-	}
-	if r.how&startUsers != 0 {
-		sys.Cloneflags |= unix.CLONE_NEWUSER
-		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
-		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
-		// Only these survive the execution of a program by somebody who is not root. Overlays need CAP_DAC_OVERRIDE:
-		// the kernel gives the folder that it makes in Overlay.Work the mode 0.
-		sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
-	}
 	files := make([]uintptr, 3, 4) // 0 to 2 of this process are /dev/null
 	for i, n := range r.std {
 		if n > 0 && int(n) <= len(r.fds) {
@@ -211,7 +199,25 @@ func (r *deferredRequest) attr() *syscall.ProcAttr {
 	if r.how&startInner != 0 && len(r.fds) > 0 {
 		files = append(files, uintptr(r.fds[len(r.fds)-1]))
 	}
-	return &syscall.ProcAttr{Dir: r.dir, Env: r.env, Files: files, Sys: sys}
+	return &syscall.ProcAttr{Dir: r.dir, Env: r.env, Files: files, Sys: namespaces(r.how)}
+}
+
+// namespaces returns the attributes of a new process that dies with the thread that starts it, in namespaces of its own
+// as the flags of a start ask for.
+func namespaces(how byte) *syscall.SysProcAttr {
+	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if how&startMounts != 0 {
+		sys.Cloneflags = unix.CLONE_NEWNS
+	}
+	if how&startUsers != 0 {
+		sys.Cloneflags |= unix.CLONE_NEWUSER
+		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+		// Only these survive the execution of a program by somebody who is not root. Overlays need CAP_DAC_OVERRIDE:
+		// the kernel gives the folder that it makes in Overlay.Work the mode 0.
+		sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
+	}
+	return sys
 }
 
 // order ends a command, which may also be deferred or reported already.

@@ -46,7 +46,7 @@ func (w *Toolset) moved(raw json.RawMessage, at string) json.RawMessage {
 			continue
 		}
 		with := maps.Clone(given)
-		with["path"] = must(json.Marshal(filepath.Join(w.root.Name(), rel)))
+		with["path"] = must(json.Marshal(filepath.Join(w.top, rel)))
 		return must(json.Marshal(with))
 	}
 	return raw

@@ -60,9 +60,9 @@ func TestEdit(t *testing.T) {
 func TestEditKeepsTheMode(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"run.sh": "a\n"})
-	check(t, w.root.Chmod("run.sh", 0o711))
+	check(t, w.opened(t).Chmod("run.sh", 0o711))
 	w.do(t, "edit", o{"path": "run.sh", "old": "a", "new": "b"}, "ok")
-	if info, err := w.root.Stat("run.sh"); err != nil || info.Mode().Perm() != 0o711 {
+	if info, err := w.opened(t).Stat("run.sh"); err != nil || info.Mode().Perm() != 0o711 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	w.do(t, "edit", o{"path": "nothing", "old": "a", "new": "b"}, "no", "nothing: no such file")

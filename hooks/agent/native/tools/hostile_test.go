@@ -21,7 +21,7 @@ func TestSearchOfANamedFile(t *testing.T) {
 	w := workIn(t, map[string]string{"large": "the first\n" + strings.Repeat("filler\n", maxSearched/4) + "the last\n"})
 	w.do(t, "search", o{"pattern": "^the"}, "ok", "nothing matches (1 file of more than 2.0 MiB left out: name one to search it)")
 	w.do(t, "search", o{"pattern": "^the", "path": "large"}, "ok", "2 lines\nlarge:1:the first\nlarge:", ":the last\n")
-	if info, err := w.root.Stat("large"); err != nil || info.Size() <= maxSearched || !strings.Contains(toolSearch.says, "16 MiB") || maxWhole != 16<<20 {
+	if info, err := w.opened(t).Stat("large"); err != nil || info.Size() <= maxSearched || !strings.Contains(toolSearch.says, "16 MiB") || maxWhole != 16<<20 {
 		t.Errorf("%v, %v", info, err)
 	}
 }

@@ -40,7 +40,7 @@ func (w *Toolset) locate(p string) (string, error) {
 
 // inCopy returns the place of an absolute path, as this process or as the agent's commands see it.
 func (w *Toolset) inCopy(p string) (string, bool) {
-	for _, top := range []string{w.root.Name(), w.seenAs} {
+	for _, top := range []string{w.top, w.seenAs} {
 		if rel, err := filepath.Rel(top, p); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel), true
 		}
@@ -61,7 +61,8 @@ func (w *Toolset) follow(at string, last bool) (string, error) {
 			continue
 		case "..":
 			if len(done) == 0 {
-				return "", fmt.Errorf("%s leads out of the copy by a symlink", w.shown(at))
+				to := filepath.Join(append([]string{w.seenAs, name}, todo...)...)
+				return "", &leadsOut{w.shown(at), to}
 			}
 			done = done[:len(done)-1]
 			continue
@@ -89,7 +90,7 @@ func (w *Toolset) follow(at string, last bool) (string, error) {
 		if filepath.IsAbs(to) {
 			inside, ok := w.inCopy(to)
 			if !ok {
-				return "", fmt.Errorf("%s leads out of the copy by a symlink", w.shown(at))
+				return "", &leadsOut{w.shown(at), filepath.Join(append([]string{to}, todo...)...)}
 			}
 			to, done = inside, nil
 		}
@@ -100,6 +101,14 @@ func (w *Toolset) follow(at string, last bool) (string, error) {
 	}
 	return path.Join(done...), nil
 }
+
+// A leadsOut is the error of a path that leads out of the copy by a symlink.
+type leadsOut struct {
+	shown string
+	to    string // where it leads, as the agent's commands see it
+}
+
+func (e *leadsOut) Error() string { return e.shown + " leads out of the copy by a symlink" }
 
 // find returns the place of a file to read.
 func (w *Toolset) find(p string) (string, error) {

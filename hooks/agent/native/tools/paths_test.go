@@ -26,7 +26,7 @@ func inSub(t *testing.T, files map[string]string) *Toolset {
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	w := inSub(t, map[string]string{"top.txt": "top\n", "sub/a.txt": "a\n", "sub/b/c.txt": "c\n", "..dots": "dots\n"})
-	top := w.root.Name()
+	top := w.top
 	for _, c := range []struct{ path, want, at string }{
 		{"a.txt", "a\n", "sub/a.txt"},
 		{"./a.txt", "a\n", "sub/a.txt"},
@@ -67,7 +67,7 @@ func TestB10NotWritten(t *testing.T) {
 	outside := t.TempDir()
 	put(t, filepath.Join(outside, "secret"), "secret\n")
 	w := workIn(t, map[string]string{".git/config": "c\n", "sub/.git": "gitdir: x\n", ".async/runs/x": "r\n", "f": "f\n", "mod/.GIT/config": "c\n"})
-	top := w.root.Name()
+	top := w.top
 	for name, to := range map[string]string{
 		"out": outside, "rel": "../../../../../../.." + outside, "file": filepath.Join(outside, "secret"), "git": ".git", "abs": top + "/.git", "seen": "/project/.git",
 		"loop": "loop", "chain": "git", "ok": "f", "up": "mod/../../x",
@@ -135,7 +135,7 @@ func TestB10NotWritten(t *testing.T) {
 func TestPipes(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"d/a": "here\n"})
-	if err := syscall.Mkfifo(filepath.Join(w.root.Name(), "d/pipe"), 0o600); err != nil {
+	if err := syscall.Mkfifo(filepath.Join(w.top, "d/pipe"), 0o600); err != nil {
 		t.Skip(err)
 	}
 	done := make(chan struct{})
@@ -165,7 +165,7 @@ func TestSwappedMeanwhile(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
 	w := workIn(t, map[string]string{"d/keep": "x\n"})
-	top := w.root.Name()
+	top := w.top
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -81,7 +81,7 @@ func TestRead(t *testing.T) {
 func TestReadStreams(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, nil)
-	f, err := os.Create(filepath.Join(w.root.Name(), "big"))
+	f, err := os.Create(filepath.Join(w.top, "big"))
 	check(t, err)
 	line := strings.Repeat("z", 1023) + "\n"
 	for range 20 << 10 { // 20 MiB
@@ -91,7 +91,7 @@ func TestReadStreams(t *testing.T) {
 	}
 	f.Close()
 	w.do(t, "read", o{"path": "big", "from": 20480}, "ok", "lines 20480–20480 of 20480\nzzz")
-	check(t, os.Truncate(filepath.Join(w.root.Name(), "big"), maxStream+1))
+	check(t, os.Truncate(filepath.Join(w.top, "big"), maxStream+1))
 	w.do(t, "read", o{"path": "big"}, "no", "read shows files of up to 256.0 MiB, search one of up to 16.0 MiB")
 	w.do(t, "search", o{"path": "big", "pattern": "x"}, "no", "search looks through one file of up to 16.0 MiB")
 }
@@ -101,7 +101,7 @@ func TestList(t *testing.T) {
 	w := workIn(t, map[string]string{
 		"b.txt": "", "a/x": "", "B/y": "", ".git/config": "", ".GIT2/x": "", ".Async/x": "", "a/.git/config": "", ".hidden": "", "new\nline": "", "z z": "",
 	})
-	check(t, w.root.Symlink("b.txt", "link"))
+	check(t, w.opened(t).Symlink("b.txt", "link"))
 	w.do(t, "list", o{}, "ok")
 	if got, want := w.do(t, "list", o{"path": "."}, "ok").Text, ".: 8 entries\n.GIT2/\n.hidden\nB/\na/\nb.txt\nlink -> b.txt\n\"new\\nline\"\nz z\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -131,7 +131,7 @@ func TestSearch(t *testing.T) {
 		"bin": "func \x00", "large": "func large\n" + strings.Repeat("x", maxSearched), "z": strings.Repeat("-", 500) + "func" + strings.Repeat("+", 500) + "\n",
 	}
 	w := workIn(t, files)
-	check(t, w.root.Symlink("a.go", "link.go"))
+	check(t, w.opened(t).Symlink("a.go", "link.go"))
 	want := "4 lines (1 file of more than 2.0 MiB left out: name one to search it)\na.go:3:func A() {}\nb/b.go:1:func B() {}\nb/b.go:2:func C() {}\nz:1:…" + strings.Repeat("-", 100) + "func" + strings.Repeat("+", 196) + "…\n"
 	if got := w.do(t, "search", o{"pattern": "func"}, "ok").Text; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -80,7 +80,11 @@ func (w *Toolset) run(ctx context.Context, argv []string, dir string) Outcome {
 	w.mu.Lock()
 	w.ran++
 	w.mu.Unlock()
-	exit, err := w.r.Exec(limited, agent.Command{Argv: argv, Dir: dir, Env: w.r.Env, Stdout: out, Stderr: out})
+	var exit agent.Exit
+	var err error
+	w.root.lend(func() {
+		exit, err = w.r.Exec(limited, agent.Command{Argv: argv, Dir: dir, Env: w.r.Env, Stdout: out, Stderr: out})
+	})
 	_ = out.Close()
 	head := endOf(limited, exit)
 	if err != nil {
@@ -162,10 +166,23 @@ func (w *Toolset) planted(name string) string {
 
 // runnable reports whether a path, as the agent's commands see it, is a program.
 func (w *Toolset) runnable(p string) bool {
+	stat := os.Stat
 	if at, ok := w.inCopy(p); ok {
-		p = filepath.Join(w.root.Name(), filepath.FromSlash(at))
+		if _, err := w.root.at(); err != nil {
+			return true // it is not known, so it is refused
+		}
+		real, err := w.follow(at, true)
+		out, leads := errors.AsType[*leadsOut](err)
+		switch {
+		case leads:
+			p = out.to
+		case err != nil:
+			return false
+		default:
+			p, stat = real, w.root.Lstat
+		}
 	}
-	info, err := os.Stat(p)
+	info, err := stat(p)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
@@ -195,7 +212,9 @@ var toolCheck = declared{
 func (w *Toolset) check(ctx context.Context, check func(context.Context, io.Writer) (bool, error)) Outcome {
 	var c capture
 	out := w.r.Secrets.Writer(&c)
-	passed, err := check(ctx, out)
+	var passed bool
+	var err error
+	w.root.lend(func() { passed, err = check(ctx, out) })
 	_ = out.Close()
 	head := "the check failed"
 	switch {

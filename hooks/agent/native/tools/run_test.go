@@ -226,6 +226,9 @@ func TestPlantedPrograms(t *testing.T) {
 	}
 	put(t, base+"/top/bin/go", "not executable\n")
 	check(t, os.Symlink(base+"/top/bin", base+"/linked"))
+	for to, at := range map[string]string{base + "/system": "/top/out", base + "/none": "/top/dangling", "../system": "/top/up"} {
+		check(t, os.Symlink(to, base+at))
+	}
 	ran := 0
 	r := &agent.Request{
 		Top: base + "/top", Copy: base + "/top/sub", Dir: "/project/sub", Run: []string{"make"},
@@ -242,6 +245,8 @@ func TestPlantedPrograms(t *testing.T) {
 		{"../bin", "planted", "/project/bin/planted, where"},
 		{base + "/linked", "planted", base + "/linked/planted, where"},
 		{base + "/home/bin", "homely", base + "/home/bin/homely, where"},
+		{"/project/out", "go", "/project/out/go, where"}, // the link can be changed
+		{"/project/dangling:/project/up/:" + base + "/system", "go", ""},
 		{base + "/system:", "here", "/project/sub/here, where"},
 		{base + "/system", "nowhere", ""}, // the sandbox says that there is none
 		{"/project/bin", "make", ""},
@@ -275,4 +280,59 @@ func TestPlantedInTmp(t *testing.T) {
 	w.do(t, "run", o{"argv": []string{"go", "vet", "."}}, "ok")
 	program(t, filepath.Join(own, filepath.Base(base), "go"))
 	w.do(t, "run", o{"argv": []string{"go", "vet", "."}}, "no", filepath.Join(base, "go")+", where the agent can write")
+}
+
+// A copy that Request.Open opens is closed while a command or the check works, and opened again when a tool needs it.
+func TestCopyIsLent(t *testing.T) {
+	t.Parallel()
+	var opened []*os.Root
+	var w *Toolset
+	ran := func() {
+		for _, root := range opened {
+			if _, err := root.Stat("."); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("the copy is open while a command runs: %v", err)
+			}
+		}
+		if info, err := w.root.Lstat("a"); !errors.Is(err, errRunning) {
+			t.Errorf("a tool that nobody waits for sees %v, %v", info, err)
+		}
+		put(t, filepath.Join(w.top, "a"), "changed by the command\n")
+	}
+	var broken error
+	w = workIn(t, map[string]string{"a": "text\n"}, func(r *agent.Request) {
+		r.Run = []string{"make"}
+		r.Exec = func(context.Context, agent.Command) (agent.Exit, error) { ran(); return agent.Exit{}, nil }
+		r.Check = func(context.Context, io.Writer) (bool, error) { ran(); return true, nil }
+		r.Open = func() (*os.Root, error) {
+			if broken != nil {
+				return nil, broken
+			}
+			root, err := os.OpenRoot(r.Top)
+			opened = append(opened, root)
+			return root, err
+		}
+	})
+	w.do(t, "read", o{"path": "a"}, "ok", "text")
+	w.do(t, "write", o{"path": "b", "content": "b\n"}, "ok")
+	w.do(t, "run", o{"argv": []string{"make"}}, "ok")
+	w.do(t, "run", o{"argv": []string{"make"}}, "ok")
+	w.do(t, "edit", o{"path": "a", "old": "changed", "new": "left"}, "ok")
+	w.do(t, "read", o{"path": "a"}, "ok", "left by the command")
+	w.do(t, "check", o{}, "ok")
+	w.do(t, "read", o{"path": "b"}, "ok", "b")
+	if len(opened) != 3 { // by Open, and for what comes after commands
+		t.Errorf("it was opened %d times", len(opened))
+	}
+	w.do(t, "check", o{}, "ok")
+	broken = errors.New("no more mounts")
+	w.do(t, "read", o{"path": "a"}, "no", "the copy cannot be opened: no more mounts")
+	w.do(t, "write", o{"path": "b", "content": "c\n"}, "no", "the copy cannot be opened: no more mounts")
+	if !w.runnable("/project/anything") {
+		t.Error("a program in a copy that cannot be seen is not refused")
+	}
+	broken = nil
+	check(t, w.Close())
+	if _, err := w.root.at(); !errors.Is(err, errOver) {
+		t.Errorf("after its end the turn can open the copy: %v", err)
+	}
 }

@@ -66,7 +66,8 @@ type Outcome struct {
 // those that write or run must be made one after the other.
 type Toolset struct {
 	r      *agent.Request
-	root   *os.Root // of r.Top: no path leads out of it
+	root   *place
+	top    string // r.Top, by which this program names it
 	all    []declared
 	sub    string // the working directory below the top, with slashes; "." is the top
 	seenAs string // the top where the agent's commands see it
@@ -96,12 +97,15 @@ func Open(r *agent.Request) (*Toolset, error) {
 	if err := policy.Check(r.Allow); err != nil {
 		return nil, fmt.Errorf("allow: %w", err)
 	}
-	root, err := os.OpenRoot(top)
-	if err != nil {
-		return nil, fmt.Errorf("the copy cannot be opened: %w", err)
+	root := &place{open: r.Open, lent: r.Open != nil}
+	if !root.lent {
+		root.open = func() (*os.Root, error) { return os.OpenRoot(top) }
+	}
+	if _, err := root.at(); err != nil {
+		return nil, err
 	}
 	w := &Toolset{
-		r: r, root: root, all: declarations(r.ReadOnly), sub: filepath.ToSlash(sub),
+		r: r, root: root, top: top, all: declarations(r.ReadOnly), sub: filepath.ToSlash(sub),
 		seenAs: seenAs(r.Dir, top, sub), read: map[string]state{},
 	}
 	w.policy = policy.Policy{Own: r.Run, Allow: r.Allow, Planted: w.planted}

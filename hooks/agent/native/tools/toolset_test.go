@@ -49,16 +49,24 @@ func put(t *testing.T, path, content string) {
 	check(t, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644))
 }
 
+// opened returns the top of the copy.
+func (w *Toolset) opened(t *testing.T) *os.Root {
+	t.Helper()
+	root, err := w.root.at()
+	check(t, err)
+	return root
+}
+
 // put writes a file of the copy.
 func (w *Toolset) put(t *testing.T, name, content string) {
 	t.Helper()
-	put(t, filepath.Join(w.root.Name(), name), content)
+	put(t, filepath.Join(w.top, name), content)
 }
 
 // content is a file of the copy; "-" where there is none.
 func (w *Toolset) content(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(w.root.Name(), name))
+	b, err := os.ReadFile(filepath.Join(w.top, name))
 	if errors.Is(err, os.ErrNotExist) {
 		return "-"
 	}

@@ -21,7 +21,7 @@ func TestB01CreatesAFile(t *testing.T) {
 	if w.content(t, "a.go") != "package a\n\nvar A = 1\n" || got.Path != "a.go" || len(got.Warnings) != 0 || !slices.Equal(w.paths, []string{"a.go"}) {
 		t.Errorf("%+v, wrote %q", got, w.paths)
 	}
-	info, err := w.root.Stat("a.go")
+	info, err := w.opened(t).Stat("a.go")
 	if err != nil || info.Mode().Perm()&0o600 != 0o600 || info.Mode()&0o111 != 0 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
@@ -29,7 +29,7 @@ func TestB01CreatesAFile(t *testing.T) {
 	if w.content(t, "empty") != "" {
 		t.Error("not empty")
 	}
-	if entries, _ := os.ReadDir(w.root.Name()); len(entries) != 2 {
+	if entries, _ := os.ReadDir(w.top); len(entries) != 2 {
 		t.Errorf("left behind: %v", entries)
 	}
 }
@@ -40,12 +40,12 @@ func TestB02IdenticalIsNotWritten(t *testing.T) {
 	w := workIn(t, map[string]string{"a": "same\n", "crlf": "a\r\nb\r\n"})
 	old := time.Now().Add(-time.Hour).Truncate(time.Second)
 	for _, name := range []string{"a", "crlf"} {
-		check(t, w.root.Chtimes(name, old, old))
+		check(t, w.opened(t).Chtimes(name, old, old))
 	}
 	w.do(t, "write", o{"path": "a", "content": "same\n"}, "ok", "exactly this content already: nothing was written", "do not write it again")
 	w.do(t, "write", o{"path": "crlf", "content": "a\nb\n"}, "ok", "nothing was written")
 	for _, name := range []string{"a", "crlf"} {
-		if info, err := w.root.Stat(name); err != nil || !info.ModTime().Equal(old) {
+		if info, err := w.opened(t).Stat(name); err != nil || !info.ModTime().Equal(old) {
 			t.Errorf("%s was touched: %v", name, info.ModTime())
 		}
 	}
@@ -72,10 +72,10 @@ func TestB04NeverRead(t *testing.T) {
 func TestB05ReadAndUnchanged(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a.sh": "old\n"})
-	check(t, w.root.Chmod("a.sh", 0o750))
+	check(t, w.opened(t).Chmod("a.sh", 0o750))
 	w.do(t, "read", o{"path": "a.sh"}, "ok", "old")
 	w.do(t, "write", o{"path": "a.sh", "content": "new\n"}, "ok", "a.sh: written over")
-	info, err := w.root.Stat("a.sh")
+	info, err := w.opened(t).Stat("a.sh")
 	if err != nil || info.Mode().Perm() != 0o750 || w.content(t, "a.sh") != "new\n" {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
@@ -158,20 +158,20 @@ func TestB16LargeWriteWarns(t *testing.T) {
 func TestB17UnreadableIsNotWrittenOver(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "x\n"})
-	if f, err := os.OpenFile(filepath.Join(w.root.Name(), "huge"), os.O_CREATE|os.O_WRONLY, 0o600); err != nil || f.Truncate(maxWhole+1) != nil || f.Close() != nil {
+	if f, err := os.OpenFile(filepath.Join(w.top, "huge"), os.O_CREATE|os.O_WRONLY, 0o600); err != nil || f.Truncate(maxWhole+1) != nil || f.Close() != nil {
 		t.Fatal("cannot make a large file")
 	}
 	w.do(t, "write", o{"path": "huge", "content": "x"}, "no", "too large")
 	w.do(t, "edit", o{"path": "huge", "old": "x", "new": "y"}, "no", "too large")
-	if info, err := w.root.Stat("huge"); err != nil || info.Size() != maxWhole+1 {
+	if info, err := w.opened(t).Stat("huge"); err != nil || info.Size() != maxWhole+1 {
 		t.Error("it was written over")
 	}
 	if os.Geteuid() == 0 {
 		return // root reads everything
 	}
-	check(t, w.root.Chmod("a", 0))
+	check(t, w.opened(t).Chmod("a", 0))
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "no", "permission denied")
-	if err := w.root.Chmod("a", 0o600); err != nil || w.content(t, "a") != "x\n" {
+	if err := w.opened(t).Chmod("a", 0o600); err != nil || w.content(t, "a") != "x\n" {
 		t.Error("it was written over")
 	}
 }
@@ -219,7 +219,7 @@ func TestLineEndsAreKept(t *testing.T) {
 			t.Parallel()
 			w := workIn(t, map[string]string{"other": ""})
 			if c.before != "" {
-				put(t, filepath.Join(w.root.Name(), "a"), c.before)
+				put(t, filepath.Join(w.top, "a"), c.before)
 				w.do(t, "read", o{"path": "a"}, "ok")
 			}
 			got := w.do(t, "write", o{"path": "a", "content": c.content}, "ok")
@@ -240,7 +240,7 @@ func TestWriteCannot(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root writes everywhere")
 	}
-	dir := filepath.Join(w.root.Name(), "d")
+	dir := filepath.Join(w.top, "d")
 	check(t, os.Chmod(dir, 0o500))
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	w.do(t, "read", o{"path": "d/a"}, "ok")
@@ -429,7 +429,7 @@ func FuzzStripWrapping(f *testing.F) {
 func TestUnfinishedIsNoChange(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"d/a": "old\n"})
-	top := w.root.Name()
+	top := w.top
 	apart, err := w.apart("a.txt", []byte("half"), nil) // and no more: it was killed here
 	if err != nil || !strings.HasPrefix(apart, ".async/") || w.content(t, apart) != "half" {
 		t.Fatalf("%q, %v", apart, err)
@@ -456,7 +456,7 @@ func TestUnfinishedIsNotLedAway(t *testing.T) {
 		"file": func(at, top string) error { return os.WriteFile(at, []byte("x"), 0o600) },
 	} {
 		w := workIn(t, map[string]string{"d/a": "old\n"})
-		check(t, make(filepath.Join(w.root.Name(), ".async"), w.root.Name()))
+		check(t, make(filepath.Join(w.top, ".async"), w.top))
 		apart, err := w.apart("a.txt", []byte("half"), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -503,7 +503,7 @@ func TestSaveIsSeenByPython(t *testing.T) {
 // second is the one in which a file changed last.
 func (w *Toolset) second(t *testing.T, name string) int64 {
 	t.Helper()
-	info, err := w.root.Stat(name)
+	info, err := w.opened(t).Stat(name)
 	check(t, err)
 	return info.ModTime().Unix()
 }
