@@ -1,0 +1,3 @@
+package corpus
+
+var debianPairs = []pair{}
