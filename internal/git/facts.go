@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -21,8 +23,8 @@ type Facts struct {
 // errUnclear means that a short question is not enough.
 var errUnclear = errors.New("not clear from one question")
 
-// FactsOf returns the facts of the work tree whose top is root. It asks git two questions where Of, Head and Dirty
-// ask twelve. An error means only that those must be asked: root may be no top, or what differs may be the work of
+// FactsOf returns the facts of the work tree whose top is root. It asks git one question, or two where filters may be
+// configured; Of, Head and Dirty ask twelve. An error means only that those must be asked: root may be no top, or what differs may be the work of
 // a filter.
 func FactsOf(ctx context.Context, root string) (Facts, error) {
 	if !plain(root) {
@@ -34,8 +36,10 @@ func FactsOf(ctx context.Context, root string) (Facts, error) {
 	}
 	// where .git is no repository, git looks no further up
 	above := []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(root)}
-	off, err := probe(ctx, program, root, above)
-	if err != nil {
+	var off []setting
+	if systemWide(program) && noFilters(root) {
+		above = append(above, "GIT_CONFIG_SYSTEM="+systemConfig) // what noFilters has read
+	} else if off, err = probe(ctx, program, root, above); err != nil {
 		return Facts{}, err
 	}
 	out, err := call{dir: root, env: above, config: off, timeout: long, args: []string{
@@ -57,6 +61,39 @@ func plain(root string) bool {
 	}
 	config, err := os.ReadFile(filepath.Join(root, ".git", "config"))
 	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("worktree"))
+}
+
+// systemConfig is the configuration of all users, as Linux distributions build their git.
+const systemConfig = "/etc/gitconfig"
+
+// systemWide reports whether program is the git of a Linux distribution, which reads systemConfig.
+func systemWide(program string) bool {
+	real, err := filepath.EvalSymlinks(program)
+	return runtime.GOOS == "linux" && err == nil && real == "/usr/bin/git"
+}
+
+// noFilters reports whether no file of configuration that such a git reads for root can define a filter. It looks for
+// the words only, so it may miss that there is none.
+func noFilters(root string) bool {
+	if _, err := os.Lstat(filepath.Join(root, ".git", "commondir")); !errors.Is(err, fs.ErrNotExist) {
+		return false // part of the configuration may be there
+	}
+	files := []string{systemConfig, filepath.Join(root, ".git", "config")} // plain knows that there is no config.worktree
+	if home, err := os.UserHomeDir(); err == nil {
+		files = append(files, filepath.Join(home, ".gitconfig"))
+	}
+	if config, err := os.UserConfigDir(); err == nil {
+		files = append(files, filepath.Join(config, "git", "config"))
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		text = bytes.ToLower(text)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) ||
+			bytes.Contains(text, []byte("filter")) || bytes.Contains(text, []byte("include")) {
+			return false
+		}
+	}
+	return true
 }
 
 // probe returns the settings that switch off all filters. It fails with a git that ignores such settings (before

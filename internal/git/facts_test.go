@@ -3,6 +3,7 @@ package git
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -138,5 +139,54 @@ func TestFactsOldGit(t *testing.T) {
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("it was asked")
+	}
+}
+
+// Where no file of configuration can define a filter, git is not asked for filters.
+func TestNoFilters(t *testing.T) {
+	if text, err := os.ReadFile(systemConfig); err == nil && strings.Contains(string(text), "filter") {
+		t.Skip("all users have filters here")
+	}
+	const filter, include = "[FILTER \"x\"]\n\tclean = false\n", "[Include]\n\tpath = other\n"
+	for name, c := range map[string]struct {
+		file, text string
+		want       bool
+	}{
+		"none":                      {"home/.gitconfig", "[user]\n\tname = A\n", true},
+		"of the repository":         {"tree/.git/config", filter, false},
+		"included by it":            {"tree/.git/config", include, false},
+		"of the person":             {"home/.gitconfig", filter, false},
+		"included by the person":    {"home/.gitconfig", include, false},
+		"of the person, second":     {"config/git/config", filter, false},
+		"of a repository elsewhere": {"tree/.git/commondir", "../other\n", false},
+		"unreadable":                {"home/.gitconfig/a folder", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("HOME", filepath.Join(dir, "home"))
+			t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+			write(t, dir, map[string]string{"tree/.git/config": "[core]\n\tbare = false\n"})
+			write(t, dir, map[string]string{c.file: c.text})
+			if got := noFilters(filepath.Join(dir, "tree")); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+// A filter of the person is not run, though only one more question finds it.
+func TestFactsRunNoFilter(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	mark := filepath.Join(home, "ran")
+	write(t, home, map[string]string{".gitconfig": "[filter \"x\"]\n\tclean = \"touch '" + mark + "'; cat\"\n"})
+	top, _ := newRepo(t, map[string]string{"a": "1"})
+	write(t, top, map[string]string{".git/info/attributes": "* filter=x\n", "a": "2", "b": "untracked"})
+	if f, err := FactsOf(t.Context(), top); err != nil || !f.Dirty {
+		t.Error(f, err)
+	}
+	if _, err := os.Lstat(mark); err == nil {
+		t.Error("it ran")
 	}
 }
