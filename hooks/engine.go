@@ -40,6 +40,7 @@ type Engine struct {
 	Tier     sandbox.Tier             // asked for on the command line; empty: the best there is
 	CI       bool                     // CI mode
 	Asked    bool                     // --heal, or the verb heal
+	Parallel int                      // tasks that may run at a time; 0: as Config says
 	Idle     time.Duration            // ends an agent that says nothing for so long; 0: two minutes
 	Since    func(task string) string // what changed since the recorded run, in words; nil: the run has just ended
 	Observer Observer

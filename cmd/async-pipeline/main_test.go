@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"async-pipeline": func() { os.Exit(Main()) },
 		"go-cache-copy":  goCacheCopy,
+		"one-port":       onePort,
 	})
 }
 

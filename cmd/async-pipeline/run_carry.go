@@ -149,6 +149,7 @@ func (p *runCall) answer(stop *console.Interrupt, sealed *record.Sealed) {
 		prog.Messages().Warning("the failure is not answered: " + err.Error())
 		return
 	}
+	e.Parallel = p.flags.concurrency
 	prog.Out.OnFailure(stop.Unread)
 	defer prog.Out.OnFailure(nil)
 	answered := make(chan struct{})

@@ -77,7 +77,7 @@ func scriptCommands() map[string]scriptCommand {
 		"globenv": cmdGlobEnv, "waitfile": cmdWaitfile, "exit": cmdExit, "start": cmdStart, "signal": cmdSignal,
 		"finish": cmdFinish, "gone": cmdGone, "has": cmdHas, "silent": cmdSilent, "model": cmdModel, "asked": cmdAsked,
 		"warmgo": cmdWarmgo, "machinego": cmdMachinego, "modproxy": cmdModproxy, "copyexample": cmdCopyExample,
-		"quiet": cmdQuiet,
+		"quiet": cmdQuiet, "referee": cmdReferee,
 	}
 }
 

@@ -188,6 +188,8 @@ type Reproduction struct {
 		Copy *string `json:"copy"`
 	} `json:"signature"`
 	DurationMS *int64 `json:"duration_ms"` // of all runs, without their copies
+	// Processors is how many processors the check kept busy on average; nil: not known.
+	Processors *float64 `json:"processors,omitempty"`
 	// Ignored are paths that git ignores: the task passes in a copy without them and fails with them.
 	Ignored []string `json:"ignored,omitempty"`
 }
@@ -198,6 +200,8 @@ type Verification struct {
 	OriginalChecks []Check `json:"original_checks"`
 	Reason         *string `json:"reason"`
 	DurationMS     *int64  `json:"duration_ms"` // of all checks and the review, without their copies
+	// The first check of OriginalChecks ran while that of Proposed did.
+	SideBySide bool `json:"side_by_side,omitempty"`
 }
 
 // A Check is one run of a task in a copy.

@@ -248,10 +248,17 @@ func (v *replay) replay(ctx context.Context, tier sandbox.Tier, r *Result) (_ *v
 		return nil, err
 	}
 	var log progress.Log
-	now := verify.Run(ctx, verify.Request{
+	check := verify.Request{
 		Failure: v.failure, Homes: h, Base: base, Protect: v.hook.Protect, Also: v.hook.Verify, Since: time.Now(),
-		Progress: &log, Number: 1, Changes: changes,
-	})
+		Progress: &log, Number: 1, Changes: changes, Parallel: v.Config.Concurrency,
+	}
+	if took := v.failure.Ended.DurationMS; took != nil {
+		check.Took = time.Duration(*took) * time.Millisecond
+	}
+	if r := v.Fix.Reproduction; r != nil {
+		check.Processors = r.Processors
+	}
+	now := verify.Run(ctx, check)
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil, ctx.Err()
 	}

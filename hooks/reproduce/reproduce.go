@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -217,6 +218,7 @@ runs:
 		switch {
 		case same && n == 1:
 			repro.Result = "same"
+			repro.Processors = last.processors
 			r.State, r.Reason, r.Took = "", "", time.Since(started)-(q.Homes.CopyTime()-copying)
 			return r
 		case same, passes > 0 && passes < n:
@@ -263,6 +265,8 @@ type one struct {
 	err       string // could not be carried out
 	output    []byte // the end of it
 	signature testreport.Signature
+
+	processors *float64 // see fix.Reproduction
 }
 
 // once runs the check in a fresh copy of base without some paths.
@@ -300,6 +304,9 @@ func (q *Request) once(
 		return one{err: fmt.Sprintf("the task did not end within %s in a copy", patience)}
 	}
 	r := one{passed: got.Status == record.Passed, output: tail.Bytes(), signature: failedtask.SignatureOf(&got)}
+	if got.Processor > 0 && got.DurationMS != nil {
+		r.processors = new(math.Round(100*got.Processor.Seconds()*1000/float64(max(1, *got.DurationMS))) / 100)
+	}
 	if f.Ended.Log != nil && f.Ended.Log.LeftOutBytes == 0 {
 		r.signature.Tests = testreport.Tests(r.output)
 	}

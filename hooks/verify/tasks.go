@@ -90,11 +90,11 @@ func matches(globs []string, p string) bool {
 }
 
 // Needs returns how long a verification will take, as far as it was measured: what comes before the check, as in the
-// run, and the check twice, each as long as took. Before it an agent that does not stop by itself is ended.
-func (q *Request) Needs(took time.Duration) time.Duration {
-	need := sandbox.Grace + 2*took
+// run, and the check twice, one after the other. Before it an agent that does not stop by itself is ended.
+func (q *Request) Needs() time.Duration {
+	need := sandbox.Grace + 2*q.Took
 	if argv, _ := q.goTest(); argv != nil {
-		need += took
+		need += q.Took
 	}
 	for _, t := range q.before(q.Failure.Task.Name) {
 		if r := q.Failure.Run.Task(t.Name); r != nil && r.DurationMS != nil {

@@ -53,6 +53,10 @@ type Request struct {
 	Progress *progress.Log
 	Budget   *budget.Budget // its wall clock ends the checks; nil: only the context does
 
+	Parallel   int           // tasks that may run at a time; 0: as many as there are processors
+	Took       time.Duration // by the check, when it failed
+	Processors *float64      // that it kept busy then; nil: not known
+
 	Number  int // of the attempt: names the logs
 	Changes []patch.Change
 }
@@ -117,7 +121,8 @@ func (r *Result) Fingerprint() string {
 	return testreport.Fingerprint(r.failed.Name, s, []byte(r.Feedback))
 }
 
-// Run verifies a patch: (a) as proposed; (b) if (a) passes, with every check file restored.
+// Run verifies a patch: (a) as proposed; (b) if (a) passes, with every check file restored. Where sideBySide permits
+// it, (b) is begun with (a).
 func Run(ctx context.Context, q Request) Result {
 	started, copying := time.Now(), q.Homes.CopyTime()
 	r := q.verify(ctx)
@@ -131,14 +136,22 @@ func (q *Request) verify(ctx context.Context) Result {
 		Verdict: Unverified, Flags: q.flags(checks),
 		Checks: fix.Verification{Proposed: []fix.Check{}, OriginalChecks: []fix.Check{}},
 	}
-	proposed := q.copy(ctx, "proposed", "the patch", q.Changes, q.tasks(true))
+	back := checks.Restore(q.Changes)
+	p, o := part{"proposed", "the patch", q.Changes, q.tasks(true)},
+		part{"original", "with the original tests", back, q.tasks(false)}
+	proposed, original := q.both(ctx, p, o)
+	r.Checks.SideBySide = proposed != nil && original != nil && len(original.checks) > 0
+	if proposed == nil {
+		proposed = q.copy(ctx, p)
+	}
 	r.Checks.Proposed = append(r.Checks.Proposed, proposed.checks...)
 	if proposed.reason != "" {
 		r.Checks.Reason, r.Feedback, r.failed = &proposed.reason, proposed.feedback, proposed.failed
 		return r
 	}
-	back := checks.Restore(q.Changes)
-	original := q.copy(ctx, "original", "with the original tests", back, q.tasks(false))
+	if original == nil {
+		original = q.copy(ctx, o)
+	}
 	r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, original.checks...)
 	reason := ""
 	switch {
@@ -159,7 +172,7 @@ func (q *Request) verify(ctx context.Context) Result {
 
 // proof looks for the tests that had failed among those that passed: a check may pass because it no longer runs them.
 func (q *Request) proof(
-	ctx context.Context, r *Result, original outcome, back []patch.Change,
+	ctx context.Context, r *Result, original *outcome, back []patch.Change,
 ) (verdict, reason string) {
 	f := q.Failure
 	why := testreport.Unproven(f.Signature, f.Log, original.printed)
@@ -167,7 +180,7 @@ func (q *Request) proof(
 		why = f.Reports.Unproven(original.reports)
 	}
 	if why == "" {
-		var asked outcome
+		var asked *outcome
 		asked, why = q.askGo(ctx, back)
 		r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, asked.checks...)
 		if asked.reason != "" && asked.reason != checkFailed {
@@ -182,10 +195,10 @@ func (q *Request) proof(
 
 // askGo asks go test by name for the tests that had failed, with the original checks, in a copy of its own: a plain
 // `go test` prints ok for a package whose tests ended early. why tells what is not proven.
-func (q *Request) askGo(ctx context.Context, back []patch.Change) (o outcome, why string) {
+func (q *Request) askGo(ctx context.Context, back []patch.Change) (o *outcome, why string) {
 	argv, tests := q.goTest()
 	if argv == nil || len(q.Failure.Task.Run.Shell.Secrets) > 0 {
-		return o, ""
+		return &outcome{}, ""
 	}
 	asks := *q.Failure.Task
 	asks.Run = pipeline.Command{}
@@ -197,7 +210,7 @@ func (q *Request) askGo(ctx context.Context, back []patch.Change) (o outcome, wh
 	}
 	tasks := q.tasks(false)
 	tasks[len(tasks)-1] = &asks
-	o = q.copy(ctx, "by-name", "the failed tests by name", back, tasks)
+	o = q.copy(ctx, part{"by-name", "the failed tests by name", back, tasks})
 	for i := range o.checks {
 		o.checks[i].ByName = true
 	}
@@ -222,14 +235,40 @@ type outcome struct {
 	noTime   bool               // the context, or the wall clock, ended
 }
 
-// copy runs tasks in order in one fresh copy of base and changes, until one does not pass. name is part of the names
-// of their logs; what tells a person which part of the verification this is.
-func (q *Request) copy(
-	ctx context.Context, name, what string, changes []patch.Change, tasks []*pipeline.Task,
-) (o outcome) {
-	err := q.run(ctx, fmt.Sprintf("verify-%d-%s-", q.Number, name), what, changes, tasks, &o)
+// A part of a verification: tasks that run in order in one fresh copy of base and changes, until one does not pass.
+type part struct {
+	name    string // in the names of their logs
+	what    string // what is verified, for a person
+	changes []patch.Change
+	tasks   []*pipeline.Task
+}
+
+// copy runs a part while no other runs.
+func (q *Request) copy(ctx context.Context, p part) *outcome {
+	o := &outcome{noTime: ctx.Err() != nil || q.Budget != nil && q.Budget.Left() == 0}
+	if o.noTime {
+		return o.end(q, budget.ErrWallClock)
+	}
+	at, err := q.place(ctx, "check", p.changes)
+	if err != nil {
+		o.noTime = ctx.Err() != nil
+		return o.end(q, err)
+	}
+	defer at.close()
+	ctx, cancel := q.wall(ctx)
+	defer cancel()
+	return q.checks(ctx, p, at, q.begins)
+}
+
+// begins tells the person which check begins.
+func (q *Request) begins(p part, t *pipeline.Task) {
+	q.Progress.Step("verifying %s: %s", p.what, t.Name)
+}
+
+// end sets the reason.
+func (o *outcome) end(q *Request, err error) *outcome {
 	switch {
-	case (ctx.Err() != nil || o.noTime) && (err != nil || o.failed != nil):
+	case o.noTime && (err != nil || o.failed != nil):
 		o.reason, o.failed, o.feedback = noTime, nil, ""
 	case err != nil:
 		o.reason = "not_run: " + q.Failure.Clean(err.Error())
@@ -239,44 +278,69 @@ func (q *Request) copy(
 	return o
 }
 
-func (q *Request) run(
-	ctx context.Context, prefix, what string, changes []patch.Change, tasks []*pipeline.Task, o *outcome,
-) error {
-	if o.noTime = ctx.Err() != nil || q.Budget != nil && q.Budget.Left() == 0; o.noTime {
-		return budget.ErrWallClock
+// wall returns a context that ends with the wall clock, which did not run until now.
+func (q *Request) wall(ctx context.Context) (context.Context, context.CancelFunc) {
+	if q.Budget == nil {
+		return context.WithCancel(ctx)
 	}
+	return q.Budget.Wall(ctx)
+}
+
+// A place is a fresh copy with changes in it, and the box for checks there.
+type place struct {
+	dir   string // of the pipeline's root
+	box   sandbox.Box
+	close func()
+}
+
+// place makes the copy in the folder name. The caller closes it, if there is no error.
+func (q *Request) place(ctx context.Context, name string, changes []patch.Change) (_ *place, err error) {
+	at := &place{close: func() {}}
+	later := func(remove func() error) {
+		before := at.close
+		at.close = func() { q.tidy(remove); before() }
+	}
+	defer func() {
+		if err != nil {
+			at.close()
+		}
+	}()
 	kept, _, err := q.Homes.CheckCaches(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	caches, err := q.Homes.ThrowAwayCaches(ctx, kept, q.Since)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer q.tidy(func() error { return q.Homes.RemoveCaches(caches) })
-	c, err := q.Homes.Copy(ctx, q.Base, "check", false)
+	later(func() error { return q.Homes.RemoveCaches(caches) })
+	c, err := q.Homes.Copy(ctx, q.Base, name, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer q.tidy(c.Close)
+	later(c.Close)
 	if err := q.Homes.Copying(func() error { return c.Put(changes) }); err != nil {
-		return err
+		return nil, err
 	}
-	box, err := q.Homes.CheckBox(q.Base, c, caches)
-	if err != nil {
-		return err
-	}
-	if q.Budget != nil { // its clock did not run until now
-		var cancel context.CancelFunc
-		ctx, cancel = q.Budget.Wall(ctx)
-		defer cancel()
-	}
-	defer func() { o.noTime = ctx.Err() != nil }()
-	for _, t := range tasks {
-		q.Progress.Step("verifying %s: %s", what, t.Name)
+	at.dir = filepath.Join(c.Dir, filepath.FromSlash(q.Base.Sub))
+	at.box, err = q.Homes.CheckBox(q.Base, c, caches)
+	return at, err
+}
+
+// checks runs the tasks of a part in its copy. begins is told each that begins.
+func (q *Request) checks(ctx context.Context, p part, at *place, begins func(part, *pipeline.Task)) *outcome {
+	o := &outcome{}
+	err := o.run(ctx, q, p, at, begins)
+	o.noTime = ctx.Err() != nil
+	return o.end(q, err)
+}
+
+func (o *outcome) run(ctx context.Context, q *Request, p part, at *place, begins func(part, *pipeline.Task)) error {
+	for _, t := range p.tasks {
+		begins(p, t)
 		tail := &failedtask.Tail{}
 		started := time.Now()
-		got, log, err := q.check(ctx, prefix+t.Name, t, box, tail)
+		got, log, err := q.check(ctx, fmt.Sprintf("verify-%d-%s-%s", q.Number, p.name, t.Name), t, at.box, tail)
 		if err != nil {
 			return err
 		}
@@ -293,7 +357,7 @@ func (q *Request) run(
 		}
 		if t.Name == q.Failure.Task.Name {
 			o.printed = tail.Bytes()
-			o.reports = q.Failure.ReportsIn(filepath.Join(c.Dir, filepath.FromSlash(q.Base.Sub)), started)
+			o.reports = q.Failure.ReportsIn(at.dir, started)
 		}
 	}
 	return nil

@@ -339,6 +339,11 @@ func (l *link) lost() {
 	trees := l.trees
 	l.trees = nil
 	l.mu.Unlock()
+	for _, t := range trees {
+		if t.last != nil && state != nil { // it waited for all processes of its command
+			t.last.processor = state.UserTime() + state.SystemTime()
+		}
+	}
 	l.orphaned(trees, how(state, err))
 	_ = l.sock.Close()
 	close(l.over)

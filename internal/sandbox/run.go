@@ -27,6 +27,8 @@ type ending struct {
 	told   bool   // stop was called before the command had ended
 	left   int
 	err    error // it could not be started or ended, or its supervisor was killed
+
+	processor time.Duration // see Result
 }
 
 // Run runs c in the box and returns when no process of it is left. When ctx ends, a timeout passes, or the command
@@ -74,7 +76,7 @@ func (b Box) run(ctx context.Context, c Command, p *probe) (Result, error) {
 		return Result{}, end.err
 	}
 	res.Duration = time.Since(res.Started)
-	res.ExitCode, res.Signal, res.ProcessesLeft = end.code, end.signal, end.left
+	res.ExitCode, res.Signal, res.ProcessesLeft, res.Processor = end.code, end.signal, end.left, end.processor
 	if end.says != "" && c.Stderr != nil {
 		_, err := io.WriteString(c.Stderr, end.says+"\n")
 		outErr = errors.Join(outErr, err)

@@ -410,3 +410,18 @@ func TestEightAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// The processor time of a command in a hook is that of all its processes.
+func TestProcessor(t *testing.T) {
+	t.Parallel()
+	const loop = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
+	box := Box{Tier: None, Hook: "r/t"}
+	_, little := outputOf(t, box, sh("true"))
+	_, much := outputOf(t, box, sh("("+loop+") & wait"))
+	if little.Processor <= 0 || much.Processor < 2*little.Processor {
+		t.Errorf("%s, and with a loop %s", little.Processor, much.Processor)
+	}
+	if _, shared := outputOf(t, Box{Tier: None}, sh("true")); shared.Processor != 0 {
+		t.Errorf("of a shared supervisor: %s", shared.Processor)
+	}
+}

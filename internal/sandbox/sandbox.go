@@ -80,6 +80,8 @@ type Result struct {
 	ProcessesLeft int
 	Started       time.Time // zero: the command was not started
 	Duration      time.Duration
+	// processor time of all its processes and of their supervisor; 0: not known, because commands share that
+	Processor time.Duration
 }
 
 // ErrTier means that this machine cannot give the tier that was asked for.

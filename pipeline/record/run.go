@@ -76,6 +76,8 @@ type Task struct {
 	Cache         *Cache  `json:"cache"`
 	Sandbox       *string `json:"sandbox"`
 	ProcessesLeft *int    `json:"processes_left"`
+
+	Processor time.Duration `json:"-"` // see sandbox.Result
 }
 
 // A Log is the entry of a task's output in run.json. Bytes and LeftOutBytes together are what the task printed.

@@ -90,6 +90,7 @@ func add(sum, got record.Task, begun time.Time) record.Task {
 	got.StartedAt = sum.StartedAt
 	got.DurationMS = new(time.Since(begun).Milliseconds())
 	got.ProcessesLeft = new(*got.ProcessesLeft + *sum.ProcessesLeft)
+	got.Processor += sum.Processor
 	return got
 }
 

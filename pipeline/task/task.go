@@ -100,6 +100,7 @@ func ended(t *pipeline.Task, box sandbox.Box, res sandbox.Result) record.Task {
 		DurationMS:    new(res.Duration.Milliseconds()),
 		Sandbox:       new(string(box.Tier)),
 		ProcessesLeft: &res.ProcessesLeft,
+		Processor:     res.Processor,
 	}
 	if res.Signal != "" {
 		got.Signal = &res.Signal
