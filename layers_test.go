@@ -198,6 +198,30 @@ func TestDoors(t *testing.T) {
 	}
 }
 
+// A variable of a package that is a regular expression is made by lazyregexp: every call of the program would compile
+// it.
+func TestRegexpsAreLazy(t *testing.T) {
+	for file, f := range sources(t) {
+		for _, d := range f.Decls {
+			vars, ok := d.(*ast.GenDecl)
+			if !ok || vars.Tok != token.VAR {
+				continue
+			}
+			for _, s := range vars.Specs {
+				for _, v := range s.(*ast.ValueSpec).Values {
+					call, ok := v.(*ast.CallExpr)
+					if !ok {
+						continue
+					}
+					if fun, ok := call.Fun.(*ast.SelectorExpr); ok && fun.Sel.Name == "MustCompile" {
+						t.Errorf("%s compiles %s at the start of the program; use lazyregexp.New", file, s.(*ast.ValueSpec).Names[0])
+					}
+				}
+			}
+		}
+	}
+}
+
 // covers reports whether a pattern ("a/b", "a/...", "...") matches p.
 func covers(pattern, p string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "..."); ok {

@@ -1,8 +1,9 @@
 package pipeline
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // An Error is a fault in what a person wrote: where, what, in the user's words, and what to do next.
@@ -60,7 +61,7 @@ func (e Errors) Serious() int {
 
 // The names that a pipeline may give to variables of the environment.
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // EnvNameRule is the rule of IsEnvName in words.
 const EnvNameRule = "A name consists of a-z, A-Z, 0-9, _ and ., and begins with a letter or _."
@@ -68,7 +69,7 @@ const EnvNameRule = "A name consists of a-z, A-Z, 0-9, _ and ., and begins with 
 // IsEnvName reports whether env or a dotenv file may set a variable of this name. A shell can read only letters,
 // digits and _; dots are allowed because programs such as Elasticsearch are configured by names with them. pass_env
 // is not restricted by it.
-func IsEnvName(name string) bool { return envName.MatchString(name) }
+func IsEnvName(name string) bool { return envName().MatchString(name) }
 
 // Nearest returns the name that was probably meant by word, or "". It ignores case, dashes and underscores, so
 // dependsOn is depends_on. Of two that are equally near it returns the first.

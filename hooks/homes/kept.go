@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -72,7 +72,7 @@ const doomed = ".gone-"
 
 // keptName matches the names of kept folders: half of the digest of the root, see Find; while it is removed, doomed
 // before and a number behind it. Folders of other names are not ours.
-var keptName = regexp.MustCompile(`^(?:[0-9a-f]{16}|\.gone-([0-9a-f]{16})(?:-[0-9]+)?)$`)
+var keptName = lazyregexp.New(`^(?:[0-9a-f]{16}|\.gone-([0-9a-f]{16})(?:-[0-9]+)?)$`)
 
 // A Surplus is what need not be kept.
 type Surplus struct {
@@ -154,7 +154,7 @@ func AllKept(cache string) ([]Kept, error) {
 	var all []Kept
 	var errs []error
 	for _, e := range entries {
-		if !e.IsDir() || !keptName.MatchString(e.Name()) {
+		if !e.IsDir() || !keptName().MatchString(e.Name()) {
 			continue
 		}
 		k, ours, err := readKept(in, cache, e.Name())
@@ -262,7 +262,7 @@ func allocated(path string) (bytes int64) {
 func RemoveKept(k Kept) (bool, error) {
 	name := filepath.Base(k.Dir)
 	cache := filepath.Dir(filepath.Dir(k.Dir))
-	if !keptName.MatchString(name) {
+	if !keptName().MatchString(name) {
 		return false, fmt.Errorf("%s is no folder of kept build caches", k.Dir)
 	}
 	in, err := openKept(cache)

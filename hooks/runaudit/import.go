@@ -9,13 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/audit"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -72,7 +72,7 @@ func Import(ctx context.Context, store *record.Store, from, typed, by string) (a
 }
 
 // runName matches the names of runs' folders.
-var runName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
+var runName = lazyregexp.New(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
 
 // runsIn returns from itself where that is a run's folder, else the runs' folders in it.
 func runsIn(from string) ([]string, error) {
@@ -89,7 +89,7 @@ func runsIn(from string) ([]string, error) {
 		}
 		var found []string
 		for _, e := range entries {
-			if e.IsDir() && runName.MatchString(e.Name()) &&
+			if e.IsDir() && runName().MatchString(e.Name()) &&
 				recordfile.Exists(filepath.Join(dir, e.Name(), "run.json")) {
 				found = append(found, filepath.Join(dir, e.Name()))
 			}
@@ -245,7 +245,7 @@ func idOf(dir string) (string, error) {
 	if r.SchemaVersion > record.SchemaVersion {
 		return "", notImported("%s was made by a newer version of async-pipeline (schema_version %d, this one reads up to %d): update it", f.Name(), r.SchemaVersion, record.SchemaVersion)
 	}
-	if !runName.MatchString(r.ID) || record.Began(r.ID).After(time.Now().Add(24*time.Hour)) {
+	if !runName().MatchString(r.ID) || record.Began(r.ID).After(time.Now().Add(24*time.Hour)) {
 		return "", notImported("%s says that it is run %q, which is no id of a run", f.Name(), r.ID)
 	}
 	return r.ID, nil

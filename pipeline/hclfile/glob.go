@@ -1,15 +1,16 @@
 package hclfile
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // upwards matches a .. that is a whole name, also as one of {a,..}.
-var upwards = regexp.MustCompile(`(^|[/{,])\.\.($|[/},])`)
+var upwards = lazyregexp.New(`(^|[/{,])\.\.($|[/},])`)
 
 // glob checks that a pattern can match only inside the root. Only inputs may begin with "!".
 func (r *reader) glob(s string, at hcl.Range, what string) (string, bool) {
@@ -44,7 +45,7 @@ func cleanGlob(pattern string) (clean, wrong, do string) {
 		return "", "is empty", `Write a pattern such as "src/**".`
 	case strings.HasPrefix(pattern, "/"):
 		return "", "is an absolute path", "Write it relative to the folder of PIPELINE.hcl."
-	case upwards.MatchString(pattern):
+	case upwards().MatchString(pattern):
 		return "", "leaves the root", "Write it relative to the folder of PIPELINE.hcl, and inside it."
 	case !doublestar.ValidatePattern(pattern):
 		return "", "cannot be read", `Brackets and braces must be closed; write \[ for a bracket in a name.`

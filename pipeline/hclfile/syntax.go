@@ -3,7 +3,6 @@ package hclfile
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,6 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // For the faults behind a fault a file is parsed again: so often, and so many bytes all together.
@@ -35,7 +36,7 @@ func (r *parser) native(src []byte) (*hclsyntax.Body, bool) {
 		tokens, _ := hclsyntax.LexConfig(src, r.path, hcl.InitialPos)
 		diags = untorn(tokens, diags)
 		meant, at := r.meantForShell(src, diags)
-		if meant == nil || again > maxAgain || again*len(src) > maxAgainBytes || sensitive.Match(src) { // a secret that is covered up would not be found again
+		if meant == nil || again > maxAgain || again*len(src) > maxAgainBytes || sensitive().Match(src) { // a secret that is covered up would not be found again
 			body, ok := file.Body.(*hclsyntax.Body)
 			return body, r.syntax(diags) && ok
 		}
@@ -127,7 +128,7 @@ func (r *parser) meantForShell(src []byte, diags hcl.Diagnostics) (meant hcl.Dia
 // syntax adds the parser's faults. It returns false when the parsed body cannot be trusted.
 func (r *parser) syntax(diags hcl.Diagnostics) bool {
 	fine := true
-	mask := sensitive.Match(r.src)
+	mask := sensitive().Match(r.src)
 	begun := make(map[int]bool) // bytes where a fault begins: the next one there is only a consequence
 	for i, d := range diags {
 		if d.Severity != hcl.DiagError {
@@ -170,9 +171,9 @@ func (r *parser) syntax(diags hcl.Diagnostics) bool {
 const redefined = "Attribute redefined"
 
 // sensitive matches the word that makes a value of the file a secret.
-var sensitive = regexp.MustCompile(`\bsensitive\b`)
+var sensitive = lazyregexp.New(`\bsensitive\b`)
 
-var shellExpansion = regexp.MustCompile(`[$%]\{(?:[^{}"]|\{[^{}"]*\})*\}?`)
+var shellExpansion = lazyregexp.New(`[$%]\{(?:[^{}"]|\{[^{}"]*\})*\}?`)
 
 // remedy returns the parser's explanation, or ours where the fault is a known habit.
 func (r *parser) remedy(d *hcl.Diagnostic, at hcl.Range) string {
@@ -210,7 +211,7 @@ func (r *parser) shellAt(at hcl.Range) []int {
 	text := r.lines[line-1]
 	begin := bytes.LastIndexByte(r.src[:min(at.Start.Byte, len(r.src))], '\n') + 1
 	offset := at.Start.Byte - begin
-	for _, m := range shellExpansion.FindAllStringIndex(text, -1) {
+	for _, m := range shellExpansion().FindAllStringIndex(text, -1) {
 		if m[0] <= offset && offset <= m[1] && (m[0] == 0 || text[m[0]-1] != text[m[0]]) {
 			return []int{begin + m[0], begin + m[1]}
 		}

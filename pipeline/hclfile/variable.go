@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
@@ -397,11 +397,11 @@ const typeForms = "Write string, number, bool, any, list(TYPE), set(TYPE), map(T
 	"In an object a TYPE may be optional(TYPE) or optional(TYPE, DEFAULT)."
 
 // unknownType matches the library's message for an unknown type.
-var unknownType = regexp.MustCompile(`^(?:The k|K)eyword "(.*)" is not a valid type`)
+var unknownType = lazyregexp.New(`^(?:The k|K)eyword "(.*)" is not a valid type`)
 
 // wrongTypeName adds a fault for a type that the library refuses.
 func (r *variables) wrongTypeName(at hcl.Range, d *hcl.Diagnostic) {
-	if m := unknownType.FindStringSubmatch(d.Detail); m != nil {
+	if m := unknownType().FindStringSubmatch(d.Detail); m != nil {
 		r.wrongWord(at, fmt.Sprintf("there is no type %q", m[1]), m[1], typeNames, typeForms)
 		return
 	}

@@ -78,7 +78,7 @@ func sweep(runs *os.Root) error {
 	names, err := dir.Readdirnames(-1)
 	errs := []error{err, dir.Close()}
 	for _, name := range names {
-		if id, ok := strings.CutPrefix(name, gone); ok && idPattern.MatchString(id) {
+		if id, ok := strings.CutPrefix(name, gone); ok && idPattern().MatchString(id) {
 			errs = append(errs, runs.RemoveAll(name))
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
@@ -76,7 +76,7 @@ const (
 )
 
 // importName matches the names of files and folders in records.
-var importName = regexp.MustCompile(`^[0-9A-Za-z_%@][0-9A-Za-z_.%@+=~-]*$`)
+var importName = lazyregexp.New(`^[0-9A-Za-z_%@][0-9A-Za-z_.%@+=~-]*$`)
 
 // stays reports whether a file of a run is not imported: it is true of the other machine only, or was decided by
 // people there.
@@ -115,7 +115,7 @@ func CopyRun(from, to string) (hidden []string, err error) {
 				hidden = append(hidden, rel)
 			}
 			return skip
-		case !importName.MatchString(e.Name()) || len(e.Name()) > 255 || strings.Count(rel, "/") >= deepestImported:
+		case !importName().MatchString(e.Name()) || len(e.Name()) > 255 || strings.Count(rel, "/") >= deepestImported:
 			return fmt.Errorf("%q has a name that no record of ours has", rel)
 		case e.IsDir():
 			return os.Mkdir(filepath.Join(to, filepath.FromSlash(rel)), 0o700)

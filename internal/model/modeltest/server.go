@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/model"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // mostRequest bounds the size of a request, in bytes.
@@ -152,12 +153,12 @@ func (s *Server) refuses(p protocol, r *http.Request, body []byte) *refusal {
 	return nil
 }
 
-var escape = regexp.MustCompile(`(?s)\\(?:u([0-9a-fA-F]{4})|.)`)
+var escape = lazyregexp.New(`(?s)\\(?:u([0-9a-fA-F]{4})|.)`)
 
 // wholeText returns an error if JSON holds half a surrogate pair: many servers refuse it, and encoding/json does not.
 func wholeText(body []byte) error {
 	high := -1 // where the escape after a first half must begin
-	for _, at := range escape.FindAllSubmatchIndex(body, -1) {
+	for _, at := range escape().FindAllSubmatchIndex(body, -1) {
 		unit := uint64(0)
 		if at[2] >= 0 {
 			unit, _ = strconv.ParseUint(string(body[at[2]:at[3]]), 16, 16) // cannot fail: four digits

@@ -4,7 +4,6 @@ package view
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // Verdicts, as records have them.
@@ -37,12 +37,12 @@ func stateWord(f *fix.Fix) string {
 	return word
 }
 
-var codedReason = regexp.MustCompile(`(?s)^([a-z][a-z_0-9]*): (.*)$`)
+var codedReason = lazyregexp.New(`(?s)^([a-z][a-z_0-9]*): (.*)$`)
 
 // reasonOf splits the reason of a fix without proposal into its code and the words for a person. Either may be empty.
 func reasonOf(f *fix.Fix) (code, text string) {
 	text = strings.TrimSpace(value(f.Reason))
-	if m := codedReason.FindStringSubmatch(text); m != nil {
+	if m := codedReason().FindStringSubmatch(text); m != nil {
 		return m[1], m[2]
 	}
 	return value(f.Kind), text
@@ -122,7 +122,7 @@ func verdictText(f *fix.Fix) string {
 			text += "."
 		}
 	}
-	if m := codedReason.FindStringSubmatch(why); m != nil {
+	if m := codedReason().FindStringSubmatch(why); m != nil {
 		text += " " + sentence(m[2])
 	} else if strings.Contains(why, " ") {
 		text += " " + sentence(why)
@@ -161,11 +161,11 @@ func onlyByName(checks []fix.Check) bool {
 		func(c fix.Check) bool { return !c.Passed && !byName(&c) })
 }
 
-var byNameLog = regexp.MustCompile(`/verify-[0-9]+-by-name-[^/]*$`)
+var byNameLog = lazyregexp.New(`/verify-[0-9]+-by-name-[^/]*$`)
 
 // byName reports whether a check ran in the copy where tests are asked for by name. Earlier versions recorded that
 // only in the name of the log.
-func byName(c *fix.Check) bool { return c.ByName || c.Log != nil && byNameLog.MatchString(*c.Log) }
+func byName(c *fix.Check) bool { return c.ByName || c.Log != nil && byNameLog().MatchString(*c.Log) }
 
 // doubts lists what is uncertain about a fix and what a reviewer can check, from the evidence alone.
 func doubts(f *fix.Fix) []string {
@@ -249,12 +249,12 @@ func omitted(f *fix.Fix) []string {
 }
 
 // noWord matches text that begins with a name or with an error of Go's network, and not with an English word.
-var noWord = regexp.MustCompile(`^(\S*[_/.:-]|(dial|read|write) (tcp|udp|unix))`)
+var noWord = lazyregexp.New(`^(\S*[_/.:-]|(dial|read|write) (tcp|udp|unix))`)
 
 // sentence returns text as a sentence: with a capital letter where it begins with a word, and a full stop where it
 // does not end in a command.
 func sentence(text string) string {
-	if !noWord.MatchString(text) {
+	if !noWord().MatchString(text) {
 		first, n := utf8.DecodeRuneInString(text)
 		text = string(unicode.ToUpper(first)) + text[n:]
 	}

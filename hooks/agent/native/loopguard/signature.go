@@ -9,12 +9,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/async-pipeline/async-pipeline/internal/model"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
 // signature returns the calls of a round without their order. Two long arguments of one beginning and one length
@@ -46,15 +47,15 @@ func outputs(r Round) string {
 }
 
 var (
-	tookTime = regexp.MustCompile(` after [0-9][0-9.a-zµ]*`)
-	outputNo = regexp.MustCompile(`output:[0-9]+`)
+	tookTime = lazyregexp.New(` after [0-9][0-9.a-zµ]*`)
+	outputNo = lazyregexp.New(`output:[0-9]+`)
 )
 
 // timeless returns a result without what differs between two runs of a command that gave the same: the time it took,
 // in the first line, and the number under which its output is kept.
 func timeless(s string) string {
 	first, rest, _ := strings.Cut(s, "\n")
-	return outputNo.ReplaceAllString(tookTime.ReplaceAllString(first, "")+"\n"+rest, "")
+	return outputNo().ReplaceAllString(tookTime().ReplaceAllString(first, "")+"\n"+rest, "")
 }
 
 // textPrint is the same for texts that differ only in case, in space, and after their first 500 characters.
