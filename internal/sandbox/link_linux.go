@@ -124,7 +124,7 @@ func newLink(marks []string, alone bool) (*link, error) {
 	supervisors.RLock()
 	defer supervisors.RUnlock()
 	proc, err := os.StartProcess(helperExe, []string{helperName, roleSupervisor}, &os.ProcAttr{
-		Dir: "/", Env: marks, Files: []*os.File{null, null, null, theirs},
+		Dir: "/", Env: append(marks, idleProcs), Files: []*os.File{null, null, null, theirs},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {

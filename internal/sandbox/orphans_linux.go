@@ -51,12 +51,12 @@ func Orphans() ([]Process, error) {
 // buf if that is long enough: every run looks at all processes.
 func readMarks(pid int, buf []byte) (p Process, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
-	var st unix.Stat_t
-	if err := unix.Stat(dir, &st); err != nil || st.Uid != uint32(os.Geteuid()) {
+	env, err := readProcInto(buf, dir+"/environ") // fails at once for most processes of others, and for kernel threads
+	if err != nil || !bytes.Contains(env, []byte(RunnerMark+"=")) {
 		return p, false
 	}
-	env, err := readProcInto(buf, dir+"/environ")
-	if err != nil || !bytes.Contains(env, []byte(RunnerMark+"=")) {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil || st.Uid != uint32(os.Geteuid()) {
 		return p, false
 	}
 	vars := strings.Split(string(env), "\x00")

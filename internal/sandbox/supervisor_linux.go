@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,8 +31,10 @@ func init() {
 	}
 }
 
-// idleProcs is GOMAXPROCS of a supervisor: enough for one processor to be idle always.
-const idleProcs = 8
+// idleProcs is the setting of a supervisor for GOMAXPROCS. Two goroutines that wait in the kernel occupy a processor
+// each. Without an idle one the runtime's monitor polls every 20 µs to take them back, which cost more than everything
+// else here. As an environment variable it is in force from the start: a call would stop all threads.
+const idleProcs = "GOMAXPROCS=8"
 
 // A supervisor's fields are guarded by mu, except those of the main goroutine. No child is reaped while mu is locked,
 // so a list of the children that is read meanwhile is complete.
@@ -62,9 +65,7 @@ type supervisor struct {
 }
 
 func supervise() {
-	// Two goroutines that wait in the kernel occupy a processor each. Without an idle one the runtime's monitor polls
-	// every 20 µs to take them back, which cost more than everything else here.
-	runtime.GOMAXPROCS(idleProcs)
+	sleepThroughDeaths()
 	// Children inherit ignored signals, so signals are caught and dropped instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN,
@@ -87,6 +88,14 @@ func supervise() {
 	s.flush()
 	s.serve()
 	s.endAll()
+}
+
+// sleepThroughDeaths removes the Go runtime's handler of SIGCHLD, for which each end of a child would interrupt a
+// thread that waits for something else. Children still become zombies until they are reaped, and wait4 still returns.
+func sleepThroughDeaths() {
+	var byDefault [4]uint64 // handler, flags, restorer, mask
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGCHLD),
+		uintptr(unsafe.Pointer(&byDefault)), 0, unsafe.Sizeof(byDefault[3]), 0, 0)
 }
 
 // serve does what the runner asks, until the runner has exited.
@@ -316,6 +325,9 @@ func (s *supervisor) endAll() {
 		closeAll(r.fds)
 	}
 	s.mu.Lock()
+	if err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); errors.Is(err, unix.ECHILD) {
+		syscall.Exit(0) // there is nothing to kill, and nothing is forked any more
+	}
 	s.gone = true
 	s.waiting.Signal()
 	s.mu.Unlock()
