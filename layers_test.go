@@ -93,6 +93,7 @@ var table = map[string]entry{
 	// packages of the command
 	"cmd/async-pipeline/internal/console":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline/record", "internal/sandbox"}},
 	"cmd/async-pipeline/internal/project":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline", "pipeline/hclfile", "hooks/agent/configured", "internal/policy", "internal/model"}},
+	"cmd/async-pipeline/internal/early":      {2, []string{"internal/sandbox"}},
 	"cmd/async-pipeline/internal/exit":       {0, nil},
 	"cmd/async-pipeline/internal/verb":       {0, nil},
 	"cmd/async-pipeline/internal/man":        {6, []string{"cmd/async-pipeline/internal/verb"}},
@@ -124,7 +125,7 @@ var doors = []struct {
 	{"os.Getenv", []string{"cmd/async-pipeline"}},
 	{"os.LookupEnv", []string{"cmd/async-pipeline"}},
 	{"os.Environ", []string{"cmd/async-pipeline"}},
-	{"os.Args", []string{"cmd/async-pipeline"}},
+	{"os.Args", []string{"cmd/async-pipeline", "cmd/async-pipeline/internal/early"}},
 	{"os.Exit", []string{"cmd/async-pipeline", "cmd/scripted-model"}},
 	{"os.Stdout", []string{"cmd/async-pipeline"}},
 	{"os.Stderr", []string{"cmd/async-pipeline", "cmd/scripted-model"}},

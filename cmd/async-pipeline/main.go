@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
+	_ "github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/early"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
