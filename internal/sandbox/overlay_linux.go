@@ -15,8 +15,14 @@ import (
 
 // overlay makes the file system of an overlay and returns it as a detached mount. It uses extended attributes of the
 // name space "user", the only ones that an ordinary user may set; so a folder is not renamed but copied (rename fails
-// with EXDEV, as between file systems).
+// with EXDEV, as between file systems). It is volatile: otherwise its end writes everything to the disk that anybody
+// has written to the file system of the upper folder, and waits for it.
 func (m mount) overlay() (int, error) {
+	// A volatile overlay leaves a mark that refuses the next one, because the machine may have crashed in between. What
+	// is here is looked at by nobody after a crash, but as it is.
+	if err := os.RemoveAll(filepath.Join(m.Work, "work", "incompat")); err != nil {
+		return -1, err
+	}
 	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return -1, err
@@ -58,8 +64,10 @@ func (m mount) overlay() (int, error) {
 			return -1, fmt.Errorf("%s: %w", kv[0], err)
 		}
 	}
-	if err := unix.FsconfigSetFlag(fs, "userxattr"); err != nil {
-		return -1, err
+	for _, flag := range []string{"userxattr", "volatile"} {
+		if err := unix.FsconfigSetFlag(fs, flag); err != nil {
+			return -1, fmt.Errorf("%s: %w", flag, err)
+		}
 	}
 	if err := unix.FsconfigCreate(fs); err != nil {
 		return -1, err

@@ -57,6 +57,9 @@ func TestOverlay(t *testing.T) {
 	if got := sh("cat both made; ls"); got != "changed\nnew\nboth\nmade\nsecond\n" { // another box with the same upper folder
 		t.Errorf("seen again: %q", got)
 	}
+	if got := sh("grep -c 'overlay.*volatile' /proc/self/mountinfo"); got != "1\n" { // else its end waits for the disk
+		t.Errorf("volatile overlays: %q", got)
+	}
 	for path, want := range map[string]string{
 		filepath.Join(one, "both"): "one", filepath.Join(two, "gone"): "x", filepath.Join(upper, "made"): "new\n", filepath.Join(upper, "both"): "changed\n",
 	} {
