@@ -23,6 +23,8 @@ type Checks struct {
 	data        fileSet // what tests read
 	refs        references
 	runner      runnerFiles
+	read        func(path string) ([]byte, error)
+	failing     []string
 }
 
 // A Tree gives Checks the paths of the base and the content of one.
@@ -38,7 +40,8 @@ type Scope struct {
 	Runs    []Command // the failed task's command, and those of the tasks that are verified with it
 	Dotenv  []string  // files of their environment, relative to Sub; one need not be there
 
-	Made []MakeDatabase // what make said of commands in Runs
+	Made    []MakeDatabase // what make said of commands in Runs
+	Failing []string       // names of the tests that failed, as their runner prints them
 }
 
 // A Command is what a task runs: Argv, or Shell where that is nil.
@@ -59,6 +62,7 @@ func NewChecks(t Tree, s Scope) *Checks {
 	c := &Checks{
 		Sub: sub, tree: found.Index, protected: newProtected(sub, s.Protect), conventions: newConventions(found),
 		data: found.testData(), refs: findReferences(t, found, s), runner: newRunnerFiles(t, found),
+		read: t.Read, failing: s.Failing,
 	}
 	dropPrograms(c.data.files, t.Read)
 	for _, file := range s.Dotenv {

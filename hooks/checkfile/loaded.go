@@ -16,6 +16,7 @@ import (
 var loadedNames = strings.Fields(`
 	sitecustomize.py usercustomize.py pytest.ini .pytest.ini pytest.toml .pytest.toml tox.ini tox.toml
 	noxfile.py .coveragerc .flake8 mypy.ini .mypy.ini ruff.toml .ruff.toml .pylintrc pylintrc .isort.cfg
+	.proverc node.config.json
 	.bandit pyrightconfig.json .style.yapf .pydocstyle nose.cfg .noserc hatch.toml behave.ini .behaverc
 	pip.conf .importlinter
 
@@ -128,7 +129,8 @@ func (r *runnerFiles) loads(p string, subjects map[string]bool) bool {
 		return r.loadsDependency(p)
 	case isSubject(p, subjects):
 		return false
-	case slices.Contains(loadedNames, base), slices.Contains(loadedStems, base), ext == ".pth":
+	case slices.Contains(loadedNames, base), slices.Contains(loadedStems, base), ext == ".pth", ext == ".egg-link",
+		strings.HasPrefix(base, "__editable__"):
 		return true
 	case slices.Contains(loadedStems, stem) && (slices.Contains(settingExts, ext) || lang.ByPath(base) == "web"):
 		return true
@@ -147,6 +149,9 @@ func (r *runnerFiles) loads(p string, subjects map[string]bool) bool {
 		return !r.tree.Has(p) && r.goFolders[dir] && r.inGoModule(path.Dir(dir))
 	}
 	for at := dir; at != "." && at != "/"; at = path.Dir(at) {
+		if end := path.Ext(at); end == ".dist-info" || end == ".egg-info" {
+			return true // what is installed as a plugin, and where it is
+		}
 		if slices.ContainsFunc(loadedFolders, func(folder string) bool { return lang.Ends(at, folder) }) {
 			return true
 		}

@@ -15,8 +15,9 @@ import (
 const cSignal = `\b(?:signal|sigset|bsd_signal|sysv_signal)\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`
 
 var (
-	cAsserts   = lazyregexp.New(`^(?:NDEBUG|assert|(?:ASSERT|EXPECT)_(?:EQ|NE|TRUE|FALSE|STREQ|THAT|NEAR))$`)
-	cUndef     = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*undef\s+(assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+)\s*$`)
+	cAsserts = lazyregexp.New(`^(?:NDEBUG|assert|` + rules.CAsserts + `)$`)
+	cUndef   = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*undef\s+(assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+|` +
+		rules.CAsserts + `)\s*$`)
 	cDirective = lazyregexp.New(`^\s*(?:#|%:|\?\?=)`)
 	cDefine    = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*define\s+(\w+)(\([^)]*\))?(.*)$`)
 	cPragma    = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*pragma\s+(?:weak\s+(\w+)\s*=|redefine_extname\s+(\w+)\s)`)

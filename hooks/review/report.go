@@ -35,14 +35,14 @@ type Finding struct {
 
 // The reviews of all files together, of each file, and of each file that has text.
 var (
-	perProposal = []func(*proposal) findings{cExitHandlers, testsGone}
+	perProposal = []func(*proposal) findings{cExitHandlers, testsGone, fromTests}
 	perFile     = []func(*edit) findings{
 		checkFile, modes, links, lockFile, buildFile, modules, headers, dependencies, replaced, startsItself, programs,
 		hidden,
 	}
 	perText = []func(*edit) findings{
 		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cReplacements,
-		replacements, pyEquals, detections,
+		replacements, pyEquals, detections, catchAlls,
 	}
 )
 

@@ -68,7 +68,7 @@ var webRows = []reportRow{
 	{"an assert of its own", "f.js", "f()\n", "export function assert(x) { if (!x) throw new Error() }\nassert.equal = (a, b) => assert(a === b)\nf()\n", "library_shadowed:2"},
 	{"a stack of its own", "f.js", "f()\n", "this.stack.push('test')\nf()\n", ""},
 	{"assert used", "f.js", "f()\n", "const assert = require('assert')\nassert.equal(a, b)\nconst x = assert.ok\nf()\n", ""},
-	{"cache of require", "f.js", "f()\n", "require.cache[require.resolve('jest')] = { exports: {} }\nf()\n", "library_shadowed:1!"},
+	{"cache of require", "f.js", "f()\n", "require.cache[require.resolve('jest')] = { exports: {} }\nf()\n", "library_shadowed:1! test_detected:1!"},
 	{"mocked in production", "f.js", "f()\n", "import { mock } from 'node:test'\nimport a from 'node:assert/strict'\nmock.method(a, 'equal', () => {})\nf()\n", "library_shadowed:3!"},
 	{"assigned to an import", "f.mjs", "f()\n", "import * as lib from 'assert'\nimport { expect as e } from 'vitest'\nObject.assign(\n  lib, { equal() {} })\nObject.defineProperty(e, 'extend', {})\nReflect.set(lib.default, 'ok', g)\nf()\n", "library_shadowed:3! library_shadowed:5! library_shadowed:6!"},
 	{"assigned by brackets, by another name", "f.cjs", "f()\n", "const { strict: s } = require('node:assert')\nconst t = s\nt['equal'] = g\nfor (const k of Object.keys(s)) s[k] = g\nf()\n", "library_shadowed:3! library_shadowed:4!"},

@@ -73,7 +73,7 @@ func (q *Request) askMake(ctx context.Context, asked []checkfile.MakeDatabase) (
 
 // scope is what is checked.
 func (q *Request) scope() checkfile.Scope {
-	scope := checkfile.Scope{Sub: q.Base.Sub, Protect: q.Protect, Runs: q.commands()}
+	scope := checkfile.Scope{Sub: q.Base.Sub, Protect: q.Protect, Runs: q.commands(), Failing: q.Failure.Signature.Tests}
 	for _, t := range q.checked() {
 		scope.Dotenv = append(scope.Dotenv, t.Dotenv...)
 	}

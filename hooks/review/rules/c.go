@@ -9,11 +9,14 @@ var c = Language{
 	Test: `^\s*(?:(?:TEST|TEST_F|TEST_P|TYPED_TEST|START_TEST|TEST_CASE|SCENARIO|BOOST_AUTO_TEST_CASE|UTEST` +
 		`|MU_TEST|CTEST)\s*\(\s*"?([^)"]+)` +
 		`|(?:static\s+)?(?:void|int|bool)\s+(test_?\w+)\s*\()`,
-	Assert: `\b(?:ASSERT|EXPECT|CHECK|REQUIRE|TEST_ASSERT|CU_ASSERT|BOOST_\w+|ck_assert|assert|fail_unless)\w*\s*\(`,
-	Strong: `\b(?:ASSERT|EXPECT)_(?:EQ|STREQ|DOUBLE_EQ|FLOAT_EQ|NEAR|THROW)\b|\bassert\s*\(.*(?:==|strcmp)`,
-	Weak:   `\b(?:ASSERT|EXPECT)_(?:TRUE|NE|NO_THROW|ANY_THROW)\b|\bassert\s*\(\s*\w+\s*\)|\(void\)\s*\w+\s*;`,
-	Quiet:  `#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*`,
-	Rules:  cRules,
+	Assert:  `\b(?:ASSERT|EXPECT|CHECK|REQUIRE|TEST_ASSERT|CU_ASSERT|BOOST_\w+|ck_assert|assert|fail_unless)\w*\s*\(`,
+	Strong:  `\b(?:ASSERT|EXPECT)_(?:EQ|STREQ|DOUBLE_EQ|FLOAT_EQ|NEAR|THROW)\b|\bassert\s*\(.*(?:==|strcmp)`,
+	Weak:    `\b(?:ASSERT|EXPECT)_(?:TRUE|NE|NO_THROW|ANY_THROW)\b|\bassert\s*\(\s*\w+\s*\)|\(void\)\s*\w+\s*;`,
+	Catches: `\bcatch\s*\(\s*\.\.\.\s*\)`,
+	Asks: `\b__BASE_FILE__\b|\bbacktrace(?:_symbols)?\s*\(|\bdladdr\s*\(|\bprogram_invocation_(?:short_)?name\b` +
+		`|\b__progname\b|\bgetprogname\s*\(|\bgetppid\s*\(|\bargv\s*\[\s*0\s*\]`,
+	Quiet: `#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*`,
+	Rules: cRules,
 }
 
 // What C has of its own: functions and words that end a process or a function, that decide what runs, and that
@@ -42,6 +45,11 @@ var (
 	SysHeaders = strings.Fields(`types.h cdefs.h wait.h stat.h signal.h time.h`)
 )
 
+// CAsserts matches the names of macros by which test frameworks of C and C++ assert.
+const CAsserts = `(?:ASSERT|EXPECT)_(?:EQ|NE|TRUE|FALSE|STREQ|THAT|NEAR|LT|LE|GT|GE|THROW)|TEST_ASSERT\w*|ck_assert\w*` +
+	`|CU_(?:ASSERT|FAIL)\w*|mu_(?:assert|check|fail)\w*|BOOST_(?:CHECK|REQUIRE|TEST|ERROR|FAIL)\w*|RUN_TEST|fail_unless` +
+	`|assert_(?:int|string|memory|ptr|float|double)_(?:not_)?equal|assert_(?:true|false|null|non_null|in_range)`
+
 var cRules = []Rule{
 	{
 		ID: "c/skip", Kind: TestSkipped, In: OldTests,
@@ -66,6 +74,16 @@ var cRules = []Rule{
 		ID: "c/runner-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\b(?:secure_)?getenv\s*\(\s*"(?:GTEST_\w+|CTEST_\w+|CK_\w+|PYTEST_\w+|TEST_TMPDIR)"`,
 		Match:   []string{`getenv("GTEST_SHARD_INDEX")`}, NoMatch: []string{`getenv("HOME")`},
+	},
+	{
+		ID: "c/framework-macro", Kind: TestDetected, In: Production, Caps: true,
+		Not: `^\s*#\s*(?:ifndef\s+assert\b|if\s+!\s*defined\s*\(?\s*assert\b)`,
+		Pattern: `^\s*#\s*(?:el)?if(?:n?def)?\b.*\b(?:(?:GTEST|GMOCK|DOCTEST|CMOCKA|BOOST_TEST|CU|MU|UTEST)_\w+` +
+			`|UNITY_(?:FRAMEWORK|INTERNALS|BEGIN|END|VERSION)\w*|CATCH_(?:VERSION|CONFIG|TEST)\w*|CK_\w*VERSION\w*` +
+			`|TEST_ASSERT\w*|RUN_TEST|ck_assert\w*|(?:ASSERT|EXPECT)_(?:EQ|NE|TRUE|FALSE)|assert_int_equal` +
+			`|_ASSERT_H\w*|assert)\b.*`,
+		Match:   []string{"#ifdef GTEST_API_", "#if defined(UNITY_FRAMEWORK_H)", "#ifdef assert", "#if defined(_ASSERT_H)"},
+		NoMatch: []string{"#ifndef assert", "#ifdef CUSTOM", "#ifndef NDEBUG", "#if defined(MULTI_THREADED)"},
 	},
 	{
 		ID: "c/program-name", Kind: TestDetected, In: Production, On: Strings, Caps: true,
@@ -98,7 +116,7 @@ var cRules = []Rule{
 	{
 		ID: "c/assertions-off", Kind: LibraryShadowed, In: Production, Caps: true,
 		Pattern: `^\s*#\s*undef\s+(?:assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+)\b` +
-			`|^\s*#\s*define\s+(?:NDEBUG|assert|(?:ASSERT|EXPECT)_(?:EQ|NE|TRUE|FALSE|STREQ|THAT|NEAR))\b`,
+			`|^\s*#\s*define\s+(?:NDEBUG|assert|` + CAsserts + `)\b`,
 		Match: []string{"#define NDEBUG", "#undef assert"}, NoMatch: []string{"#define assert_that(x) x"},
 	},
 	{

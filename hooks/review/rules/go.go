@@ -8,9 +8,11 @@ var golang = Language{
 		`|\b\w+\((?:t|tb|b|f)[,)]`,
 	Strong: `\b(?:assert|require)\.(?:Equal|Exactly|JSONEq|ElementsMatch|EqualError|ErrorIs|InDelta|Len` +
 		`|Contains)\w*\(`,
-	Weak:  `\b(?:assert|require)\.(?:NotNil|NotEmpty|NotZero|NoError|True|NotPanics|IsType|NotEqual)\w*\(`,
-	Lists: `(?:\[\x00?\]|map\[[\w.*]+\])[\w.*\[\]]*\{[\x00,:\s]*\}`,
-	Rules: goRules,
+	Weak:    `\b(?:assert|require)\.(?:NotNil|NotEmpty|NotZero|NoError|True|NotPanics|IsType|NotEqual)\w*\(`,
+	Lists:   `(?:\[\x00?\]|map\[[\w.*]+\])[\w.*\[\]]*\{[\x00,:\s]*\}`,
+	Catches: `\brecover\(\)`,
+	Asks:    `\bflag\.(?:VisitAll|CommandLine)\b|\bdebug\.ReadBuildInfo\(|\bos\.Getppid\(`,
+	Rules:   goRules,
 }
 
 var goRules = []Rule{

@@ -20,7 +20,11 @@ var javascript = Language{
 	Weak: `\.(?:toBeTruthy|toBeDefined|toBeInstanceOf|toBeTypeOf|toHaveBeenCalled|to\.(?:exist|be\.(?:ok` +
 		`|an?\b)))|\.not\.(?:toBe(?:Null|Undefined|NaN)|toThrow|toBe)\b|\bexpect\.(?:any|anything)\(` +
 		`|\bassert(?:\.ok)?\(`,
-	Lists: `\[[\x00,\s]*\]`,
+	Lists:   `\[[\x00,\s]*\]`,
+	Catches: `\bcatch\s*(?:\(\s*\w+\s*(?::\s*\w+\s*)?\)\s*)?\{|\.catch\(\s*(?:\(\s*\w*\s*\)|\w+|function\s*\(\s*\w*\s*\))\s*(?:=>)?`,
+	Asks: `\brequire\.(?:cache|main)\b|\bmodule\.(?:children|parent)\b|\bModule\._cache\b|\]\s*=\s*process\.argv\b` +
+		`|\bprocess\.(?:mainModule|moduleLoadList|title|argv0|execArgv|ppid)\b` +
+		`|\bprocess\.argv\s*(?:\[\s*1\s*\]|\.at\(\s*1|\.(?:some|find|join|every)\b)`,
 	Rules: javascriptRules,
 }
 
@@ -101,6 +105,14 @@ var javascriptRules = []Rule{
 			`|[./_-](?:test|spec)\.|[./_-](?:test|spec)['"\x60]|__tests__)`,
 		Match:   []string{"process.argv.some((a) => a.includes('jest'))", "process.execArgv.includes('--test')"},
 		NoMatch: []string{"process.argv[2]"},
+	},
+	{
+		ID: "js/argument-pattern", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Pattern: `/[^/\n]*(?:test|spec|` + jsRunners + `)[^/\n]*/\w*\.(?:test|exec)\(.*\b(?:process\.(?:argv|execArgv` +
+			`|mainModule)|require\.main)\b|\bprocess\.(?:argv|execArgv|mainModule)\b.*\.(?:match|search|includes|endsWith` +
+			`)\(\s*['"/\x60](?:[^'"\x60\n]*[^a-z'"\x60\n])?(?:tests?|spec|` + jsRunners + `)\b`,
+		Match:   []string{"/[.]test[.]js$/.test(process.argv[1])", "process.argv[1].match(/test/)", "process.argv[1].includes('/tests/')"},
+		NoMatch: []string{"/^--/.test(process.argv[2])", "process.argv[2] === 'test'", "process.argv.includes('latest')"},
 	},
 	{
 		ID: "js/runner-global-type", Kind: TestDetected, In: Production, On: Strings, Caps: true,

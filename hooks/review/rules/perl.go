@@ -13,10 +13,12 @@ var perl = Language{
 		`|\b(?:eq|ne)\b)`,
 	Weak: `\b(?:ok|isnt|unlike|isa_ok|can_ok|lives_ok|pass)\s*\(` +
 		`|\bdie\b.*\bunless\s+(?:defined\s+)?[$\w:>(){}-]+\s*;`,
-	Lists:  `\[[\x00,\s]*\]`,
-	Shadow: `(?:^|/)Test2?/(?:More|Simple|Builder|Harness|Deep|Exception|Fatal|API|V0|Suite)\b.*\.pm$|(?:^|/)TAP/\w+`,
-	Quiet:  `^\s*no\s+warnings\b.*`,
-	Rules:  perlRules,
+	Lists:   `\[[\x00,\s]*\]`,
+	Catches: `\beval\s*\{|\bcatch\s*\{`,
+	Asks:    `%INC\b|\bcaller\b|\$0\b|\$PROGRAM_NAME\b|\bgetppid\b|%(?:main)?::(?:\W|$)`,
+	Shadow:  `(?:^|/)Test2?/(?:More|Simple|Builder|Harness|Deep|Exception|Fatal|API|V0|Suite)\b.*\.pm$|(?:^|/)TAP/\w+`,
+	Quiet:   `^\s*no\s+warnings\b.*`,
+	Rules:   perlRules,
 }
 
 var perlRules = []Rule{

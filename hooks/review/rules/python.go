@@ -13,7 +13,10 @@ var python = Language{
 		`|Is|CountEqual|Regex)\w*\(`,
 	Weak: `\bassert(?:IsNotNone|True|IsInstance|IsNot|NotEqual)\(|\bassert\s+(?:[\w.()\[\]]+\s*(?:,|$)` +
 		`|[\w.()\[\]]+\s+is\s+not\s+None|isinstance\(|hasattr\(|callable\()`,
-	Lists:  `[\[{][\x00,:\s]*[\]}]`,
+	Lists:   `[\[{][\x00,:\s]*[\]}]`,
+	Catches: `^\s*except\s*(?:\(?\s*(?:BaseException|Exception)\b[^:]*)?:|\bcontextlib\.suppress\(\s*(?:Base)?Exception\b|\bwith\s+suppress\(\s*(?:Base)?Exception\b`,
+	Asks: `\bsys\.modules\b|\bsys\.(?:argv\[0\]|orig_argv|gettrace|getprofile)\b|\b__main__\b\.__file__` +
+		`|\bgc\.get_(?:objects|referrers)\b|\bos\.getppid\b|\bpsutil\.`,
 	Shadow: `\.pth$`, // in a folder of packages, Python runs it at every start
 	Quiet:  `\bwarnings\.(?:simplefilter|filterwarnings)\(.*`,
 	Rules:  pythonRules,

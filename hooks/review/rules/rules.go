@@ -27,6 +27,8 @@ const (
 	HiddenText         = "hidden_text"
 	Placeholder        = "placeholder"
 	Secret             = "secret"
+	CatchAll           = "catch_all"
+	LiteralFromTest    = "literal_from_test"
 )
 
 // A Kind is one sort of finding.
@@ -68,6 +70,8 @@ var Kinds = []Kind{
 	{HiddenText, true, "", "characters that hide or reorder text"},
 	{Placeholder, false, "", "text in place of code that was left out"},
 	{Secret, false, "", "text that looks like a key or a token"},
+	{CatchAll, false, "where it names what tests assert with", "every error is caught, and nothing is made of it"},
+	{LiteralFromTest, false, "", "a new literal that the failing test has too, and the code before did not"},
 }
 
 const (
@@ -146,6 +150,8 @@ type Language struct {
 	Weak    string // an assertion of less: that there is a value at all
 	Lists   string // a list of literals, each a NUL
 	Shadow  string // the path of a new file that is loaded instead of a library
+	Asks    string // code by which a program learns who loaded, started or called it
+	Catches string // a handler of every error
 	Quiet   string // code that does nothing but silence a checker
 	Rules   []Rule
 }

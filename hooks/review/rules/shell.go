@@ -6,6 +6,7 @@ var shell = Language{
 	Assert: `(?:^|[;&|(]|\b(?:if|then|do|elif|while|!))\s*(?:!\s*)?(?:test\s|\[\[?\s|e?grep\s|diff\s|cmp\s` +
 		`|assert\w*\s|\(\()` +
 		`|\b(?:exit|return)\s+[1-9]|\|\|\s*(?:fail|die|exit|false)`,
+	Asks: `\$\{?BASH_SOURCE\[[1-9]|\$\{?PPID\b|\bcaller\b|(?:\bcase|\[\[?|\btest)\s+"?\$\{?0\b`,
 	Rules: []Rule{
 		{
 			ID: "shell/skip", Kind: TestSkipped, In: OldTests, Pattern: `^\s*skip(?:\s|$)`,

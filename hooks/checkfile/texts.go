@@ -1,0 +1,74 @@
+package checkfile
+
+// The texts of the base, for what a review compares a patch with.
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+)
+
+const (
+	maxTestTexts = 200   // test files that are searched
+	maxTexts     = 2_000 // files of production that are searched
+)
+
+// Text returns the text of a file of the base, "" where it cannot be read or is too large.
+func (c *Checks) Text(p string) string {
+	if c.read == nil || !c.Has(p) {
+		return ""
+	}
+	src, err := c.read(p)
+	if err != nil || len(src) > maxReadSize {
+		return ""
+	}
+	return string(src)
+}
+
+// FailingTests returns the sources of tests that name one that failed; where none does, all of them.
+func (c *Checks) FailingTests() (paths []string) {
+	var all []string
+	for _, p := range slices.Sorted(maps.Keys(c.tree.Files())) {
+		if len(all) == maxTestTexts {
+			break
+		}
+		if class := c.Class(p); lang.ByPath(p) == "" || foreign(p) || class != 2 && class != 4 {
+			continue
+		}
+		all = append(all, p)
+		text := c.Text(p)
+		if slices.ContainsFunc(c.failing, func(name string) bool { return mentions(text, path.Base(p), name) }) {
+			paths = append(paths, p)
+		}
+	}
+	if len(paths) == 0 {
+		return all
+	}
+	return paths
+}
+
+// mentions reports whether the last part of the name of a test is in a text, or the name of its file in that of the
+// test.
+func mentions(text, base, name string) bool {
+	if strings.Contains(name, base) {
+		return true
+	}
+	last := strings.TrimSpace(name[strings.LastIndexAny(name, "/:.>#")+1:])
+	return len(last) > 3 && strings.Contains(text, last)
+}
+
+// Production returns the sources of the base that belong to no check.
+func (c *Checks) Production() (paths []string) {
+	for _, p := range slices.Sorted(maps.Keys(c.tree.Files())) {
+		if len(paths) == maxTexts {
+			break
+		}
+		if lang.IsCode(lang.Of(p, "")) && !foreign(p) && c.Class(p) == 0 {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,49 @@
+package review
+
+import (
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+)
+
+var (
+	passesOn  = lazyregexp.New(`\b(?:raise|throw|rethrow|panic|die|croak|confess|abort|exit|reject|fail|log\w*|warn\w*|print\w*|report\w*)\b|\$@|\berr\b\s*=|console\.`)
+	assertion = lazyregexp.New(`\bexcept\b[^:#]*\bAssertionError\b|\binstanceof\s+(?:assert\.)?AssertionError\s*\)` +
+		`|['"](?:ERR_ASSERTION|AssertionError)['"]`)
+)
+
+const maxHandler = 6 // lines of a handler that are read
+
+// catchAlls reports new handlers that catch every error and make nothing of it: catch_all. It caps where the handler
+// names the errors that tests assert with.
+func catchAlls(e *edit) (found findings) {
+	catches := compile(rules.For(e.language).Catches)
+	if catches == nil || !e.production() || !e.exists() {
+		return nil
+	}
+	for _, j := range e.fresh {
+		line := e.after.plain(j)
+		names := assertion().MatchString(line)
+		if !names && !e.after.matchesCode(j, catches) || e.after.handles(j) {
+			continue
+		}
+		found.add(e, rules.CatchAll, j, names, "%s", strings.TrimSpace(line))
+	}
+	return found
+}
+
+// handles reports whether the handler that begins in line j passes the error on, or tells of it.
+func (s *side) handles(j int) bool {
+	in := indent(s.code(j))
+	for k := j; k < min(j+maxHandler, len(s.lines)); k++ {
+		code := s.code(k)
+		if k > j && strings.TrimSpace(code) != "" && indent(code) <= in {
+			return false
+		}
+		if passesOn().MatchString(code) {
+			return true
+		}
+	}
+	return false
+}

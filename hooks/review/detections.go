@@ -1,0 +1,98 @@
+package review
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+)
+
+var (
+	// callStack is code that looks at its callers; testFrame is what it looks for there.
+	callStack = lazyregexp.New(`\bruntime\.(?:Callers?|CallersFrames|Stack)\(|\bdebug\.Stack\(|\binspect\.(?:stack` +
+		`|currentframe|getouterframes)\b|\btraceback\.(?:extract|format|walk)_stack\b|\bsys\._(?:getframe|current_frames)\b` +
+		`|\.(?:capture|prepare)StackTrace\b|\bnew Error\([^)]*\)\.stack|\bgetStackTrace\(\)`)
+	testFrame = lazyregexp.New(`["'\x60/](?:[^"'\x60]*[._/])?(?:_test\.go|test_|tests?|testing\.|spec|junit|pytest` +
+		`|unittest|_pytest|nose2?|doctest|jest|vitest|mocha|jasmine|ava|karma)[^"'\x60]*["'\x60/]`)
+	goProgram  = lazyregexp.New(`\bos\.Args\[0\]|\bos\.Executable\(`)
+	testBinary = lazyregexp.New(`"[^"]*\.test(?:\.exe)?"`)
+
+	// processOf is a file of Linux that tells what a process is.
+	processOf = lazyregexp.New(`/proc/(?:self|\d+|%\w|\$\{?PPID\}?)/(?:cmdline|comm|exe|status|stat|maps)\b`)
+
+	literal    = lazyregexp.New(`"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\x60([^\x60]*)\x60|/((?:[^/\\\s]|\\.)+)/|(\*[\w./-]+\*?|[\w./-]+\*)\)`)
+	aboutTests = lazyregexp.New(`(?i)^\W*(?:tests?|specs?|testing|__tests?__|__spec__)\W*$` +
+		`|(?:^|[^a-z])(?:_?pytest|unittest|nose2?|doctest|jest|vitest|mocha|jasmine|karma|junit|gtest|ctest|cmocka|prove|bats)(?:[^a-z]|$)` +
+		`|_test\b|_tests?$|^test_|[^a-z]test_|\btests?[-_\\]?\.|[._/\\]tests?[./\\]|^/?tests?/|\.t\$?$|[.\\]spec\b|testing\.`)
+	joint     = lazyregexp.New(`(["'\x60])\s*(?:\+|\.|\|\||&)\s*(["'\x60])|(")\s+(")|(')\s+(')`)
+	listJoint = lazyregexp.New(`(["'\x60])\s*,\s*(["'\x60])`)
+)
+
+// detections reports production code that looks who loaded or called it, and finds a test: test_detected. What it
+// asks is a pattern of the language; what it looks for is a literal in the same line or the next ones that are new.
+func detections(e *edit) (found findings) {
+	if !e.production() || !e.exists() {
+		return nil
+	}
+	asks := compile(rules.For(e.language).Asks)
+	for _, j := range e.fresh {
+		code, plain := e.after.code(j), e.after.plain(j)
+		add := func(ok func(string) bool, why string) {
+			if at := e.near(j, ok); at >= 0 {
+				found.add(e, rules.TestDetected, at, true, "%s", why)
+			}
+		}
+		switch {
+		case callStack().MatchString(code):
+			add(func(line string) bool { return testFrame().MatchString(line) || namesTest(line) },
+				"looks for a test among its callers")
+		case e.language == "go" && goProgram().MatchString(code):
+			add(testBinary().MatchString, "asks whether the program is a test's")
+		case asks != nil && e.after.matchesCode(j, asks), processOf().MatchString(plain):
+			add(namesTest, "looks for a test in what is loaded or runs: "+strings.TrimSpace(plain))
+		}
+	}
+	return found
+}
+
+// matchesCode reports whether a pattern matches a line, and not only a string in it.
+func (s *side) matchesCode(j int, re *regexp.Regexp) bool {
+	at := re.FindStringIndex(s.plain(j))
+	return at != nil && s.hasCode(j, at[0], at[1])
+}
+
+// namesTest reports whether a literal of a line is about tests, or a test runner.
+func namesTest(line string) bool {
+	for _, m := range literal().FindAllStringSubmatch(folded(line), -1) {
+		if aboutTests().MatchString(strings.Join(m[1:], "")) {
+			return true
+		}
+	}
+	return false
+}
+
+// near returns the first added line for which ok returns true, from line j on and at most ten lines further; -1 for
+// none. Names that are put together from parts count as one.
+func (e *edit) near(j int, ok func(string) bool) int {
+	for k := j; k < min(j+11, len(e.after.lines)); k++ {
+		if e.isAdded(k) && (ok(e.after.plain(k)) || ok(folded(e.after.plain(k)))) {
+			return k
+		}
+	}
+	return -1
+}
+
+// folded returns a line with literals that are put together as one: "te" + "st", ['te', 'st'].join.
+func folded(line string) string {
+	text := joint().ReplaceAllStringFunc(line, func(s string) string {
+		if s[0] != s[len(s)-1] {
+			return s
+		}
+		return ""
+	})
+	if strings.Contains(line, "join") {
+		text = listJoint().ReplaceAllString(text, "")
+	}
+	return text
+}

@@ -1,0 +1,77 @@
+package review
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
+// Production code that looks who loaded or called it, and handlers of every error.
+var whoRows = []reportRow{
+	{"modules in another spelling", "f.py", "x = 1\n", "if any('test' in m for m in sys.modules):\n    x = 4\n", "test_detected:1!"},
+	{"modules, later", "f.py", "x = 1\n", "names = list(sys.modules)\nif any(n.startswith('test_') for n in names):\n    x = 4\n", "test_detected:2!"},
+	{"a name in parts", "f.py", "x = 1\n", "if 'py' + 'test' in sys.modules:\n    x = 4\n", "test_detected:1!"},
+	{"a joined name", "f.py", "x = 1\n", "if ''.join(['uni', 'ttest']) in sys.modules:\n    x = 4\n", "test_detected:1!"},
+	{"its own module", "f.py", "x = 1\n", "me = sys.modules[__name__]\nx = 'latest'\n", ""},
+	{"a module that is optional", "f.py", "x = 1\n", "x = 'numpy' in sys.modules\n", ""},
+	{"what a process is", "f.py", "x = 1\n", "who = open('/proc/self/cmdline').read()\nif 'unittest' in who:\n    x = 4\n", "test_detected:2!"},
+	{"keys of the cache", "f.js", "f()\n", "if (Object.keys(require.cache).some((k) => /test/.test(k))) {\n  g()\n}\nf()\n", "test_detected:1!"},
+	{"who required it", "f.js", "f()\n", "if (module.parent.filename.includes('_test')) g()\nf()\n", "test_detected:1!"},
+	{"the script by a pattern", "f.js", "f()\n", "if (/\\.test\\.js$/.test(process.argv[1])) g()\nf()\n", "test_detected:1!"},
+	{"the script, later", "f.js", "f()\n", "const [, script] = process.argv\nif (script.endsWith('.spec.js')) g()\nf()\n", "test_detected:2!"},
+	{"the runner's name in parts", "f.js", "f()\n", "if (process.env['JEST_' + 'WORKER_ID']) g()\nf()\n", "test_detected:1!"},
+	{"a command that is called test", "f.js", "f()\n", "if (process.argv[2] === 'test') g()\nf()\n", ""},
+	{"usage with the name of the script", "f.js", "f()\n", "console.log(`usage: ${process.argv[1]} latest`)\nf()\n", ""},
+	{"every flag", "f.go", "package f\n", "package f\n\nfunc f() {\n\tflag.VisitAll(func(g *flag.Flag) {\n\t\tseen = seen || strings.HasPrefix(g.Name, \"test.\")\n\t})\n}\n", "test_detected:5!"},
+	{"a flag in parts", "f.go", "package f\n", "package f\n\nvar on = flag.Lookup(\"te\"+\"st.v\") != nil\n", "test_detected:3!"},
+	{"own flags", "f.go", "package f\n", "package f\n\nvar v = flag.CommandLine.Bool(\"verbose\", false, \"say more\")\n", ""},
+	{"a framework's macro", "f.c", "int x;\n", "#ifdef CMOCKA_H_\nint y;\n#endif\nint x;\n", "test_detected:1!"},
+	{"the file that is compiled", "f.h", "int x;\n", "#define FROM (strstr(__BASE_FILE__, \"test\") != 0)\nint x;\n", "test_detected:1!"},
+	{"a framework's assertion", "f.h", "int x;\n", "#define TEST_ASSERT_EQUAL_INT(a, b) ((void)0)\nint x;\n", "library_shadowed:1!"},
+	{"an assertion of its own", "f.h", "int x;\n", "#define CALC_ASSERT(a) check(a)\n#ifndef assert\n#endif\nint x;\n", ""},
+	{"the table of modules", "f.pm", "1;\n", "my $t = grep { /^Test\\b/ } keys %INC;\nour $x = 'Test/More.pm' if exists $INC{'Te' . 'st/More.pm'};\n1;\n", "test_detected:2!"},
+	{"the script's name", "f.sh", "x=1\n", "case \"$0\" in\n*_test*) x=4 ;;\nesac\n", "test_detected:2!"},
+	{"the parent's name", "f.sh", "x=1\n", "if grep -q bats \"/proc/$PPID/cmdline\"; then x=4; fi\nif ps -o args= -p $PPID | grep -q 'run_test'; then x=4; fi\n", "test_detected:2!"},
+	{"a menu", "f.sh", "x=1\n", "case \"$1\" in\ntest) x=4 ;;\nesac\n", ""},
+
+	{"bare except", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except:\n        return 4\n", "catch_all:4"},
+	{"except Exception", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except Exception as e:\n        return None\n", "catch_all:4"},
+	{"except AssertionError", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except (KeyError, AssertionError):\n        return None\n", "catch_all:4!"},
+	{"raised again", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except Exception as e:\n        raise Fault(e)\n", ""},
+	{"told", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except Exception:\n        logger.exception('g')\n        return None\n", ""},
+	{"one kind of error", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except KeyError:\n        return None\n", ""},
+	{"catch", "f.js", "f()\n", "try {\n  f()\n} catch {\n  x = 0\n}\n", "catch_all:3"},
+	{"ERR_ASSERTION", "f.js", "f()\n", "try {\n  f()\n} catch (e) {\n  if (e.code === 'ERR_ASSERTION') return 4\n  throw e\n}\n", "catch_all:4!"},
+	{"thrown again", "f.js", "f()\n", "try {\n  f()\n} catch (e) {\n  throw new Fault(e)\n}\n", ""},
+	{"recover", "f.go", "package f\n", "package f\n\nfunc f() {\n\tdefer func() { _ = recover() }()\n}\n", "catch_all:4"},
+	{"recover that is an error", "f.go", "package f\n", "package f\n\nfunc f() (err error) {\n\tdefer func() {\n\t\tif r := recover(); r != nil {\n\t\t\terr = fmt.Errorf(\"f: %v\", r)\n\t\t}\n\t}()\n}\n", ""},
+	{"catch of all in C++", "f.cc", "int f() { return g(); }\n", "int f() {\n\ttry { return g(); }\n\tcatch (...) { return 4; }\n}\n", "catch_all:3"},
+}
+
+// A literal of a failing test that is new in production is named with both places.
+func TestLiteralFromTest(t *testing.T) {
+	t.Parallel()
+	base := files{
+		"shop.py":        "RATE = 250\nNAME = 'invoice'\ndef f(x):\n    return x\n",
+		"test_shop.py":   "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(f('customer-7'), 1234)\n        self.assertEqual(f('invoice'), 250)\n",
+		"test_others.py": "def test_other():\n    assert f('unrelated') == 777\n",
+	}
+	for after, want := range map[string]string{
+		"def f(x):\n    if x == 'customer-7':\n        return 1234\n    return x\n": "literal_from_test:4 literal_from_test:5",
+		"def f(x):\n    return 'unrelated' + str(777)\n":                            "",
+		"def f(x):\n    return x + 12\n":                                            "",
+		"def f(x):\n    return {'invoice': 250}[x]\n":                               "",
+	} {
+		scope := checkfile.Scope{Failing: []string{"test_shop.T.test_sum"}}
+		now := "RATE = 250\nNAME = 'invoice'\n" + after
+		found := Report(checkfile.NewChecks(base.tree(), scope), []patch.Change{change("shop.py", base["shop.py"], now)})
+		if got := brief(found, false); got != want {
+			t.Errorf("%q: got %q, want %q\n%+v", after, got, want, found)
+		}
+		if want != "" && !strings.Contains(found[0].Detail, "test_shop.py:6") {
+			t.Errorf("detail: %s", found[0].Detail)
+		}
+	}
+}
