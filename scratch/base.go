@@ -123,25 +123,13 @@ func (b *Base) Copy(ctx context.Context, at string) (_ *Copy, err error) {
 	if err := os.Mkdir(at, 0o700); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(b.Dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	p, err := planAll(root, nil)
-	if err != nil {
-		return nil, err
-	}
-	done, err := copyTree(ctx, b.Dir, at, p)
+	done, err := copyTree(ctx, b.Dir, at, nil)
 	if err != nil {
 		return nil, err
 	}
 	if lost := len(done.vanished) + len(done.omitted); lost > 0 {
 		return nil, fmt.Errorf("scratch copy %s: %d files of the base %s could not be copied: was it touched?",
 			at, lost, b.Dir)
-	}
-	if err := done.finish(); err != nil {
-		return nil, err
 	}
 	if b.counted != nil {
 		fresh, err := restatAll(at, done.got, b.links)

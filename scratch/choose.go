@@ -120,6 +120,7 @@ type plan struct {
 	files   map[string][]leaf
 	omitted []tree.Omitted
 	taken   []string
+	nested  map[string]bool // folders with a .git, but for the top
 }
 
 type leaf struct {
@@ -176,7 +177,8 @@ type wholeFolder struct {
 }
 
 func (c *chooser) choose(ctx context.Context) (*plan, error) {
-	c.plan.files, c.dirs, c.wants = map[string][]leaf{}, map[string]bool{".": true}, map[string]want{".": {}}
+	c.plan = plan{files: map[string][]leaf{}, nested: map[string]bool{}}
+	c.dirs, c.wants = map[string]bool{".": true}, map[string]want{".": {}}
 	// What Everything adds depends on what it added before, until its limits are reached.
 	s := &folderWalk{ctx: ctx, root: c.root, each: c.folder, theirs: true, orderly: c.everything}
 	closed, err := s.run()
@@ -200,6 +202,7 @@ type decision struct {
 	wants  []want // of below
 	left   []tree.Omitted
 	ignore bool // something that git ignores is copied
+	nested bool // it has a .git
 }
 
 func (f *decision) omit(at, why string) { f.left = append(f.left, tree.Omitted{Path: at, Why: why}) }
@@ -217,6 +220,7 @@ func (c *chooser) folder(dir string, fd int, entries []fs.DirEntry) ([]string, e
 	was := c.known.folder(dir)
 	for _, e := range entries {
 		if hidden(e.Name()) {
+			f.nested = f.nested || dir != "." && e.Name() == ".git"
 			continue
 		}
 		p := path.Join(dir, e.Name())
@@ -240,6 +244,9 @@ func (c *chooser) folder(dir string, fd int, entries []fs.DirEntry) ([]string, e
 	c.plan.omitted = append(c.plan.omitted, f.left...)
 	if len(f.files) > 0 {
 		c.plan.files[dir] = f.files
+	}
+	if f.nested {
+		c.plan.nested[dir] = true
 	}
 	if f.how != probed || len(f.files) > 0 {
 		for d := dir; !c.dirs[d]; d = path.Dir(d) {

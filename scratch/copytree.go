@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -29,20 +31,26 @@ type batch struct {
 	files []leaf
 }
 
-// A treeCopier copies a plan. mu guards what its workers collect.
+// A treeCopier copies a plan. Every folder is opened once, in its open parent, so no symlink is followed, and no path
+// is too long. mu guards what its workers collect.
 type treeCopier struct {
 	src, dst string
-	root     *os.Root // of src
-	sums     bool     // digests are wanted
-	known    *known   // stat data of dst from an earlier copy; nil if dst is new
-	prefix   string   // path of dst within known
+	sums     bool   // digests are wanted
+	loose    bool   // modes and times of the folders do not matter
+	known    *known // stat data of dst from an earlier copy; nil if dst is new
+	prefix   string // path of dst within known
+
+	tree.Stack[copyJob]
+	ctx   context.Context
+	plan  *plan               // nil: all that is in src
+	below map[string][]string // names of the folders in each folder of plan
+	held  atomic.Int32        // pairs kept open for folders in them
 
 	mu       sync.Mutex
 	got      map[string][]copied // by folder; sorted by name at the end
 	omitted  []tree.Omitted
-	vanished []batch // one file each
-	err      error
-	folders  []folder // parents first, for finish
+	vanished []batch // one file each, or a folder
+	folders  []folder
 }
 
 type folder struct {
@@ -50,165 +58,309 @@ type folder struct {
 	was unix.Stat_t
 }
 
-// copyTree copies what p names from src to dst, an existing folder. finish sets modes and times of the folders.
+// A pair is a folder of the source and its copy. Both are open from enter until refs is zero.
+type pair struct {
+	up       *pair  // an open one above; nil for the top
+	name     string // relative to up
+	dir      string // "." for the top
+	from, to *os.File
+	was      unix.Stat_t
+	holds    bool // counted in held
+	refs     atomic.Int32
+}
+
+// A copyJob is a folder to open, or some files of an open one to copy.
+type copyJob struct {
+	in    *pair
+	files []leaf
+}
+
+// copyTree copies what p names, or everything where it is nil, from src to dst, an existing folder.
 func copyTree(ctx context.Context, src, dst string, p *plan) (*treeCopier, error) {
 	c := &treeCopier{src: src, dst: dst}
 	return c, c.run(ctx, p)
 }
 
-// run copies the files of p.
-func (c *treeCopier) run(ctx context.Context, p *plan) (err error) {
-	if c.root, err = os.OpenRoot(c.src); err != nil {
+// run copies the files of p with 2 to 8 workers.
+func (c *treeCopier) run(ctx context.Context, p *plan) error {
+	c.ctx, c.plan, c.got = ctx, p, map[string][]copied{}
+	if p != nil {
+		c.got, c.below = make(map[string][]copied, len(p.files)), make(map[string][]string, len(p.dirs))
+		for _, dir := range p.dirs {
+			up := path.Dir(dir)
+			c.below[up] = append(c.below[up], path.Base(dir))
+		}
+	}
+	from, err := os.Open(c.src)
+	if err != nil {
 		return err
 	}
-	defer func() { _ = c.root.Close() }()
-	c.got = make(map[string][]copied, len(p.files))
-	var work []batch
-	for _, dir := range append([]string{"."}, p.dirs...) {
-		ok, err := c.makeFolder(dir)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			if c.known != nil && dir != "." { // remove what an earlier copy left
-				if err := removeTree(filepath.Join(c.dst, dir)); err != nil {
-					return err
-				}
-			}
-			continue
-		}
-		for part := range slices.Chunk(c.skipUnchanged(dir, p.files[dir]), chunk) {
-			work = append(work, batch{dir, part})
-		}
+	to, err := os.Open(c.dst)
+	if err != nil {
+		return errors.Join(err, from.Close())
 	}
-	c.all(ctx, work)
-	// A file that an editor replaced may have been absent for a moment: try once more.
-	again := c.vanished
-	c.vanished = nil
-	c.all(ctx, again)
+	c.Push(copyJob{in: &pair{dir: ".", from: from, to: to}})
+	var workers sync.WaitGroup
+	for range min(max(2, runtime.NumCPU()), 8) {
+		workers.Go(func() {
+			var h *fileCopier
+			c.Work(func(j copyJob, stopped bool) error {
+				if h == nil {
+					h = newFileCopier(c.sums)
+				}
+				return c.do(j, stopped, h)
+			})
+		})
+	}
+	workers.Wait()
 	for _, files := range c.got {
 		if !slices.IsSortedFunc(files, byName) {
 			slices.SortFunc(files, byName)
 		}
 	}
-	if c.err == nil {
-		c.err = ctx.Err()
-	}
-	return c.err
+	return c.Err()
 }
 
 func byName(a, b copied) int { return strings.Compare(a.Name, b.Name) }
 
+// do does one job. After an error or the end of ctx it only closes what is open.
+func (c *treeCopier) do(j copyJob, stopped bool, h *fileCopier) error {
+	err := c.ctx.Err()
+	stopped = stopped || err != nil
+	switch {
+	case j.files != nil && stopped:
+	case j.files != nil:
+		err = c.copyFiles(j.in, j.files, h)
+	case stopped && j.in.up != nil:
+		return errors.Join(err, c.release(j.in.up))
+	case stopped:
+		j.in.refs.Store(1)
+	default:
+		return c.enter(j.in)
+	}
+	return errors.Join(err, c.release(j.in))
+}
+
+// release closes a pair that nobody needs any more. Modes and times are set then, because the copy has everything.
+func (c *treeCopier) release(p *pair) error {
+	if p.refs.Add(-1) > 0 {
+		return nil
+	}
+	if p.holds {
+		c.held.Add(-1)
+	}
+	var err error
+	if p.up != nil && !c.isLate(p.dir) {
+		err = c.seal(int(p.to.Fd()), ".", p.dir, &p.was)
+	}
+	return errors.Join(err, p.from.Close(), p.to.Close())
+}
+
+// isLate reports whether something is written to the copy of a folder after the files were copied. finish seals it.
+func (c *treeCopier) isLate(dir string) bool { return c.loose || c.plan != nil && c.plan.nested[dir] }
+
+// seal sets mode and times of the folder that has the given name in the open folder at. dir is its path.
+func (c *treeCopier) seal(at int, name, dir string, was *unix.Stat_t) error {
+	err := unix.UtimesNanoAt(at, name, []unix.Timespec{was.Atim, was.Mtim}, unix.AT_SYMLINK_NOFOLLOW)
+	if err == nil && was.Mode&0o777 != 0o700 {
+		err = unix.Fchmodat(at, name, uint32(was.Mode&0o777), 0) //nolint:unconvert // the mode is narrower on darwin
+	}
+	if err != nil {
+		return &fs.PathError{Op: "set mode and times", Path: filepath.Join(c.dst, dir), Err: err}
+	}
+	return nil
+}
+
+// enter opens one folder, makes those in it, and pushes what is to be done there.
+func (c *treeCopier) enter(p *pair) error {
+	if p.up != nil {
+		err := c.open(p)
+		if p.from == nil {
+			return errors.Join(err, c.release(p.up))
+		}
+	}
+	p.refs.Store(1)
+	jobs, err := c.jobs(p)
+	if err == nil {
+		c.Push(jobs...)
+	}
+	if p.up != nil {
+		err = errors.Join(err, c.release(p.up))
+	}
+	return errors.Join(err, c.release(p))
+}
+
+// open opens a folder and its copy. p.from stays nil if it is no longer a folder of the tree, or cannot be read.
+func (c *treeCopier) open(p *pair) error {
+	from, err := openBelow(int(p.up.from.Fd()), p.name)
+	if err != nil {
+		return c.skip(p.dir, err)
+	}
+	to, err := openBelow(int(p.up.to.Fd()), p.name)
+	if err == nil {
+		if err = unix.Fstat(from, &p.was); err != nil {
+			_ = unix.Close(to)
+		}
+	}
+	if err != nil {
+		_ = unix.Close(from)
+		return &fs.PathError{Op: "open", Path: filepath.Join(c.dst, p.dir), Err: err}
+	}
+	p.from, p.to = os.NewFile(uintptr(from), p.dir), os.NewFile(uintptr(to), p.dir)
+	c.note(func() { c.folders = append(c.folders, folder{p.dir, p.was}) })
+	return nil
+}
+
+// skip removes the copy of a folder that cannot be opened.
+func (c *treeCopier) skip(dir string, why error) error {
+	gone := errors.Is(why, fs.ErrNotExist) || errors.Is(why, unix.ENOTDIR) || errors.Is(why, unix.ELOOP)
+	switch {
+	case gone && c.plan == nil:
+		c.note(func() { c.vanished = append(c.vanished, batch{dir: dir}) })
+	case gone:
+	case errors.Is(why, fs.ErrPermission):
+		c.note(func() { c.omitted = append(c.omitted, tree.Omitted{Path: dir, Why: whyUnreadable}) })
+	default:
+		return &fs.PathError{Op: "open", Path: filepath.Join(c.src, dir), Err: why}
+	}
+	return removeTree(filepath.Join(c.dst, dir))
+}
+
+// jobs returns what is to be done in an open folder, whose subfolders it makes. What comes last is done first.
+func (c *treeCopier) jobs(p *pair) (jobs []copyJob, err error) {
+	names, files := c.below[p.dir], []leaf(nil)
+	if c.plan == nil {
+		if names, files, err = c.entries(p); err != nil {
+			return nil, err
+		}
+	} else {
+		files = c.skipUnchanged(p.dir, c.plan.files[p.dir])
+	}
+	up, prefix := p, ""
+	if p.up != nil && c.held.Load() >= mostHeld {
+		up, prefix = p.up, p.name+"/"
+	}
+	for _, name := range slices.Backward(names) {
+		dir := path.Join(p.dir, name)
+		err := unix.Mkdirat(int(p.to.Fd()), name, 0o700)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, &fs.PathError{Op: "mkdir", Path: filepath.Join(c.dst, dir), Err: err}
+		}
+		if c.isDone(dir) {
+			if err := c.passBy(p, name, dir); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		jobs = append(jobs, copyJob{in: &pair{up: up, name: prefix + name, dir: dir}})
+	}
+	if p.holds = up == p && len(jobs) > 0; p.holds {
+		c.held.Add(1)
+	}
+	up.refs.Add(int32(len(jobs))) //nolint:gosec // no folder holds so many
+	for part := range slices.Chunk(files, chunk) {
+		p.refs.Add(1)
+		jobs = append(jobs, copyJob{p, part})
+	}
+	return jobs, nil
+}
+
+// entries returns the folders and the other files in an open folder.
+func (c *treeCopier) entries(p *pair) (names []string, files []leaf, err error) {
+	entries, err := p.from.ReadDir(-1)
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		} else {
+			files = append(files, leaf{name: e.Name(), link: e.Type() == fs.ModeSymlink})
+		}
+	}
+	return names, files, err
+}
+
 // skipUnchanged records the files of a folder that need not be copied, and returns the others.
 func (c *treeCopier) skipUnchanged(dir string, files []leaf) (rest []leaf) {
-	for i, f := range files {
+	var got []copied
+	for _, f := range files {
 		if f.kept {
-			if c.got[dir] == nil {
-				c.got[dir] = make([]copied, 0, len(files)-i)
-			}
-			c.got[dir] = append(c.got[dir], *f.known)
+			got = append(got, *f.known)
 		} else {
 			rest = append(rest, f)
 		}
 	}
+	if len(got) > 0 {
+		c.note(func() { c.got[dir] = got })
+	}
 	return rest
 }
 
-// makeFolder makes dir in dst, writable for now. It returns false if dir is no longer a folder of the tree.
-func (c *treeCopier) makeFolder(dir string) (bool, error) {
-	var was unix.Stat_t
-	if err := unix.Lstat(filepath.Join(c.src, dir), &was); err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-			return false, nil
-		}
-		return false, &fs.PathError{Op: "lstat", Path: filepath.Join(c.src, dir), Err: err}
-	}
-	if was.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return false, nil
-	}
-	if dir == "." {
-		return true, nil
-	}
-	if err := os.Mkdir(filepath.Join(c.dst, dir), 0o700); err != nil {
-		if errors.Is(err, fs.ErrNotExist) { // the folder above went away after it was listed
-			return false, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return false, err
-		}
-	}
-	c.folders = append(c.folders, folder{dir, was})
-	return true, nil
+// isDone reports whether nothing below a folder needs to be copied, so that it need not be opened.
+func (c *treeCopier) isDone(dir string) bool {
+	return c.plan != nil && len(c.below[dir]) == 0 &&
+		!slices.ContainsFunc(c.plan.files[dir], func(f leaf) bool { return !f.kept })
 }
 
-// all copies the batches with 2 to 8 workers.
-func (c *treeCopier) all(ctx context.Context, work []batch) {
-	if len(work) == 0 {
-		return
+// passBy records the folder of that name in p, for which isDone returned true.
+func (c *treeCopier) passBy(p *pair, name, dir string) error {
+	var was unix.Stat_t
+	err := unix.Fstatat(int(p.from.Fd()), name, &was, unix.AT_SYMLINK_NOFOLLOW)
+	if err == nil && was.Mode&unix.S_IFMT != unix.S_IFDIR {
+		err = unix.ENOTDIR
 	}
-	queue := make(chan batch)
-	var workers sync.WaitGroup
-	for range min(max(2, runtime.NumCPU()), 8, len(work)) {
-		workers.Go(func() {
-			h := newFileCopier(c.sums)
-			for part := range queue {
-				c.portion(part, h)
+	if err != nil {
+		return c.skip(dir, err)
+	}
+	c.note(func() { c.folders = append(c.folders, folder{dir, was}) })
+	c.skipUnchanged(dir, c.plan.files[dir])
+	if c.isLate(dir) {
+		return nil
+	}
+	return c.seal(int(p.to.Fd()), name, dir, &was)
+}
+
+// copyFiles copies some files of an open folder.
+func (c *treeCopier) copyFiles(p *pair, files []leaf, h *fileCopier) error {
+	from, to := int(p.from.Fd()), int(p.to.Fd())
+	was := c.known.folder(path.Join(c.prefix, p.dir))
+	got := make([]copied, 0, len(files))
+	var omitted []tree.Omitted
+	for try := range 2 {
+		var vanished []leaf
+		for _, f := range files {
+			one, known := c.known.upToDate(from, to, was, f)
+			var err error
+			if !known {
+				one, err = c.leaf(h, from, to, f)
 			}
-		})
-	}
-	for _, part := range work {
-		if ctx.Err() != nil {
+			var why *writeError
+			switch {
+			case err == nil:
+				got = append(got, one)
+			case errors.As(err, &why):
+				return fmt.Errorf("copying %s to %s: %w", filepath.Join(c.src, p.dir, f.name), c.dst, why.err)
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+				vanished = append(vanished, f)
+			case errors.Is(err, errSpecial):
+				omitted = append(omitted, tree.Omitted{Path: path.Join(p.dir, f.name), Why: whySpecial})
+			default:
+				omitted = append(omitted, tree.Omitted{Path: path.Join(p.dir, f.name), Why: whyUnreadable})
+			}
+		}
+		if files = vanished; len(files) == 0 {
 			break
 		}
-		queue <- part
-	}
-	close(queue)
-	workers.Wait()
-}
-
-func (c *treeCopier) portion(part batch, h *fileCopier) {
-	c.mu.Lock()
-	failed := c.err != nil
-	c.mu.Unlock()
-	if failed {
-		return
-	}
-	from, err := c.root.Open(part.dir)
-	if err != nil {
-		c.note(func() {
-			for _, f := range part.files {
-				c.missed(part.dir, f, err)
-			}
-		})
-		return
-	}
-	defer func() { _ = from.Close() }()
-	to, err := os.Open(filepath.Join(c.dst, part.dir))
-	if err != nil {
-		c.note(func() { c.err = err })
-		return
-	}
-	defer func() { _ = to.Close() }()
-	got := make([]copied, 0, len(part.files))
-	missed := map[leaf]error{}
-	was := c.known.folder(path.Join(c.prefix, part.dir))
-	for _, f := range part.files {
-		one, known := c.known.upToDate(int(from.Fd()), int(to.Fd()), was, f)
-		if !known {
-			one, err = c.leaf(h, int(from.Fd()), int(to.Fd()), f)
-		}
-		if known || err == nil {
-			got = append(got, one)
-		} else {
-			missed[f] = err
+		if try == 0 { // a file that an editor replaces may be absent for a moment
+			time.Sleep(time.Millisecond)
 		}
 	}
 	c.note(func() {
-		c.got[part.dir] = append(c.got[part.dir], got...)
-		for f, err := range missed {
-			c.missed(part.dir, f, err)
+		c.got[p.dir] = append(c.got[p.dir], got...)
+		c.omitted = append(c.omitted, omitted...)
+		for _, f := range files {
+			c.vanished = append(c.vanished, batch{p.dir, []leaf{f}})
 		}
 	})
+	return nil
 }
 
 // leaf copies one file, and replaces what an earlier copy left.
@@ -227,65 +379,42 @@ func (c *treeCopier) note(f func()) {
 	f()
 }
 
-// missed records why a file was not copied. The caller must hold c.mu.
-func (c *treeCopier) missed(dir string, f leaf, err error) {
-	p := path.Join(dir, f.name)
-	var why *writeError
-	switch {
-	case errors.As(err, &why):
-		if c.err == nil {
-			c.err = fmt.Errorf("copying %s to %s: %w", filepath.Join(c.src, p), c.dst, why.err)
-		}
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
-		c.vanished = append(c.vanished, batch{dir, []leaf{f}})
-	case errors.Is(err, errSpecial):
-		c.omitted = append(c.omitted, tree.Omitted{Path: p, Why: whySpecial})
-	default:
-		c.omitted = append(c.omitted, tree.Omitted{Path: p, Why: whyUnreadable})
-	}
-}
-
-// finish sets modes and times of the folders, the deepest first.
+// finish sets modes and times of the folders that were left out, the deepest first.
 func (c *treeCopier) finish() error {
-	for _, f := range slices.Backward(c.folders) {
-		at := filepath.Join(c.dst, f.dir)
-		if err := os.Chmod(at, fs.FileMode(f.was.Mode&0o777)); err != nil {
-			return err
-		}
-		if err := unix.UtimesNanoAt(unix.AT_FDCWD, at, []unix.Timespec{f.was.Atim, f.was.Mtim},
-			unix.AT_SYMLINK_NOFOLLOW); err != nil {
-			return &fs.PathError{Op: "utimes", Path: at, Err: err}
+	slices.SortFunc(c.folders, func(a, b folder) int { return strings.Compare(b.dir, a.dir) })
+	for _, f := range c.folders {
+		if c.isLate(f.dir) {
+			if err := c.seal(unix.AT_FDCWD, filepath.Join(c.dst, f.dir), f.dir, &f.was); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
 // planAll plans to copy everything below root except paths for which skip returns true.
-func planAll(root *os.Root, skip func(p string, d fs.DirEntry) bool) (*plan, error) {
+func planAll(ctx context.Context, root *os.Root, skip func(p string, d fs.DirEntry) bool) (*plan, error) {
 	p := &plan{files: map[string][]leaf{}}
-	var walk func(dir string) error
-	walk = func(dir string) error {
-		entries, err := list(root, dir)
-		if err != nil {
-			return err
-		}
+	s := &folderWalk{ctx: ctx, root: root, orderly: true, theirs: true}
+	s.each = func(dir string, _ int, entries []fs.DirEntry) (below []string, err error) {
 		for _, e := range entries {
 			at := path.Join(dir, e.Name())
-			if skip != nil && skip(at, e) {
-				continue
-			}
-			if !e.IsDir() {
+			switch {
+			case skip != nil && skip(at, e):
+			case e.IsDir():
+				p.dirs = append(p.dirs, at)
+				below = append(below, e.Name())
+			default:
 				p.add(dir, leaf{name: e.Name(), link: e.Type() == fs.ModeSymlink})
-				continue
-			}
-			p.dirs = append(p.dirs, at)
-			if err := walk(at); err != nil {
-				return err
 			}
 		}
-		return nil
+		return below, nil
 	}
-	return p, walk(".")
+	closed, err := s.run()
+	if err == nil && len(closed) > 0 {
+		err = &fs.PathError{Op: "open", Path: filepath.Join(root.Name(), closed[0]), Err: fs.ErrPermission}
+	}
+	return p, err
 }
 
 // list reads a folder without leaving root, sorted by name.

@@ -263,7 +263,7 @@ func (g *privateGit) copyStore(ctx context.Context, from, to string, packed bool
 	}
 	defer func() { _ = root.Close() }()
 	var tooLarge, promised bool
-	p, err := planAll(root, func(at string, d fs.DirEntry) bool {
+	p, err := planAll(ctx, root, func(at string, d fs.DirEntry) bool {
 		if d.IsDir() {
 			return packed != (at == "pack") || !packed && len(at) != 2
 		}
@@ -287,7 +287,7 @@ func (g *privateGit) copyStore(ctx context.Context, from, to string, packed bool
 	case tooLarge || promised:
 		return errLarge
 	}
-	done := &treeCopier{src: from, dst: to}
+	done := &treeCopier{src: from, dst: to, loose: true}
 	if g.isMain(to) {
 		done.known, done.prefix = g.known, mainObjects
 	}

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == boxEditor {
 		editInBox(os.Args[2])
 	}
+	if arg := os.Getenv(deepChild); arg != "" {
+		copiesDeep(arg)
+	}
 	if arg := os.Getenv(keptChild); arg != "" {
 		keepsForEver(arg)
 	}

@@ -20,19 +20,18 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
+// mostHeld is how many folders of a walk are kept open for those in them. What is below further ones is opened from a
+// folder higher up.
+const mostHeld = 100
+
 // A pendingFolder waits to be opened, or is kept open while folders in it wait.
 type pendingFolder struct {
 	up   *pendingFolder
-	name string // in up
+	name string // relative to up
 	path string // "." for the top
 	file *os.File
+	held bool // counted in folderWalk.held
 	refs atomic.Int32
-}
-
-func (p *pendingFolder) release() {
-	if p != nil && p.refs.Add(-1) == 0 {
-		_ = p.file.Close() // read only
-	}
 }
 
 // A folderWalk is one walk.
@@ -47,6 +46,7 @@ type folderWalk struct {
 	// orderly: one worker, and everything in the order of names.
 	orderly bool
 
+	held   atomic.Int32 // folders kept open for those in them
 	mu     sync.Mutex
 	closed []string // folders that cannot be read; guarded by mu
 }
@@ -74,11 +74,20 @@ func (s *folderWalk) run() ([]string, error) {
 }
 
 func (s *folderWalk) do(p *pendingFolder, stopped bool) error {
-	defer p.up.release()
+	defer s.release(p.up)
 	if err := s.ctx.Err(); stopped || err != nil {
 		return err
 	}
 	return s.enter(p)
+}
+
+func (s *folderWalk) release(p *pendingFolder) {
+	if p != nil && p.refs.Add(-1) == 0 {
+		if p.held {
+			s.held.Add(-1)
+		}
+		_ = p.file.Close() // read only
+	}
 }
 
 // enter lists one folder and pushes those in it.
@@ -96,7 +105,7 @@ func (s *folderWalk) enter(p *pendingFolder) error {
 	}
 	p.file = f
 	p.refs.Store(1)
-	defer p.release()
+	defer s.release(p)
 	entries, err := f.ReadDir(-1)
 	if err != nil {
 		if s.theirs && p.up != nil {
@@ -116,11 +125,18 @@ func (s *folderWalk) enter(p *pendingFolder) error {
 		return nil
 	}
 	slices.Reverse(below) // the last one is walked first
+	up, prefix := p, ""
+	if p.up != nil && s.held.Load() >= mostHeld {
+		up, prefix = p.up, p.name+"/"
+	} else {
+		p.held = true
+		s.held.Add(1)
+	}
 	places := make([]*pendingFolder, len(below))
 	for i, name := range below {
-		places[i] = &pendingFolder{up: p, name: name, path: path.Join(p.path, name)}
+		places[i] = &pendingFolder{up: up, name: prefix + name, path: path.Join(p.path, name)}
 	}
-	p.refs.Add(int32(len(places))) //nolint:gosec // no folder holds so many
+	up.refs.Add(int32(len(places))) //nolint:gosec // no folder holds so many
 	s.Push(places...)
 	return nil
 }
@@ -136,21 +152,36 @@ func (s *folderWalk) shut(p *pendingFolder) {
 // because listing such a file calls lstat for every name in it.
 func (s *folderWalk) openFolder(p *pendingFolder) (*os.File, error) {
 	open := func() (*os.File, error) {
-		const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 		if p.up == nil {
 			return openPlain(s.root, ".")
 		}
-		fd, err := unix.Openat(int(p.up.file.Fd()), p.name, flags, 0)
+		fd, err := openBelow(int(p.up.file.Fd()), p.name)
 		if err != nil {
 			return nil, &fs.PathError{Op: "open", Path: p.path, Err: err}
 		}
-		return os.NewFile(uintptr(fd), p.path), nil
+		return os.NewFile(uintptr(fd), filepath.Join(s.root.Name(), p.path)), nil // its entries' Info needs the path
 	}
 	f, err := open()
 	if !s.theirs && errors.Is(err, fs.ErrPermission) && s.root.Chmod(p.path, 0o700) == nil {
 		return open()
 	}
 	return f, err
+}
+
+// openBelow opens a folder whose path is relative to the open folder at. It follows no symlink.
+func openBelow(at int, name string) (int, error) {
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+	for top := at; ; {
+		first, rest, more := strings.Cut(name, "/")
+		fd, err := unix.Openat(at, first, flags, 0)
+		if at != top {
+			_ = unix.Close(at)
+		}
+		if err != nil || !more {
+			return fd, err
+		}
+		at, name = fd, rest
+	}
 }
 
 // openPlain opens a folder below root as a file that does not belong to an os.Root.
