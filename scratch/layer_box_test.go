@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +51,10 @@ func (e edit) make() {
 	switch e.Op {
 	case "write":
 		_ = os.WriteFile(e.A, fmt.Appendf(nil, "text %d\n", e.N), 0o644)
+	case "write many":
+		for i := range e.N {
+			_ = os.WriteFile(filepath.Join(e.A, fmt.Sprint("f", i)), fmt.Appendln(nil, i), 0o644)
+		}
 	case "append":
 		if f, err := os.OpenFile(e.A, os.O_APPEND|os.O_WRONLY|unix.O_NOFOLLOW, 0); err == nil {
 			_, _ = fmt.Fprintln(f, e.N)
@@ -322,16 +325,19 @@ func (l *layered) put(name string, changes []patch.Change) {
 func TestLayersManyFiles(t *testing.T) {
 	t.Parallel()
 	l := newLayered(t)
-	var list []edit
-	for i := range cases(500) {
-		list = append(list, edit{Op: "write", A: fmt.Sprintf("hollow/f%d", i)})
+	count := 500
+	if os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" {
+		count = 100_000
 	}
-	_, thin := l.copies()
-	for part := range slices.Chunk(list, 500) {
-		l.edit(thin, part)
-	}
+	list := []edit{{Op: "write many", A: "hollow", N: count}, {Op: "remove", A: "a/one"}, {Op: "write many", A: "d/e", N: 3}}
+	plain, thin := l.copies()
+	l.edit(plain, list)
+	l.edit(thin, list)
 	changes, omitted, err := thin.Changes(t.Context())
-	if err != nil || len(changes) != len(list) || len(omitted) > 0 {
+	if err != nil || len(changes) != count+4 || len(omitted) > 0 {
 		t.Errorf("%d changes, %d omitted, %v", len(changes), len(omitted), err)
+	}
+	if l.changes(plain) != l.changes(thin) {
+		t.Error("a plain copy has other changes")
 	}
 }
