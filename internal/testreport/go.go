@@ -5,7 +5,6 @@ package testreport
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
@@ -17,6 +16,7 @@ import (
 type goRunner struct {
 	*failing
 	pending  []string        // tests of the package whose result comes later
+	top      string          // the last test at the start of a line
 	running  bool            // in the list of what ran when a test binary timed out
 	packages map[string]*pkg // of JSON events
 }
@@ -27,8 +27,8 @@ func newGoRunner(f *failing) *goRunner { return &goRunner{failing: f, packages: 
 type pkg struct{ test, failed, running bool }
 
 var (
-	failLine    = lazyregexp.New(`^\s*--- FAIL: (\S+) \(\d+(?:\.\d+)?s\)$`)
-	failInside  = lazyregexp.New(`--- FAIL: ((?:Test|Fuzz|Example|Benchmark)\S*) \(\d+\.\d\ds\)$`) // after output without a line end
+	failLine    = lazyregexp.New(`^( *)--- FAIL: (\S+) \(\d+(?:\.\d+)?s\)$`)
+	failInside  = lazyregexp.New(`^\S.*--- FAIL: ((?:Test|Fuzz|Example|Benchmark)[^\s/]*) \(\d+\.\d\ds\)$`) // after output without a line end
 	failPackage = lazyregexp.New(`^FAIL\t(\S+)(?: (\[[a-z ]+\])|\t\S+)`)
 	passPackage = lazyregexp.New(`^(?:ok  |\?   )\t\S+`)
 	runningTest = lazyregexp.New(`^\t\t(\S+) \(.*\)$`)
@@ -54,11 +54,16 @@ func (p *goRunner) line(line string) bool {
 		p.running = false
 	}
 	if strings.Contains(line, "--- FAIL: ") {
-		for _, form := range []*regexp.Regexp{failLine(), failInside()} {
-			if m := form.FindStringSubmatch(line); m != nil {
-				p.pend(m[1])
-				return true
+		if m := failLine().FindStringSubmatch(line); m != nil {
+			if p.inPlace(len(m[1]), m[2]) {
+				p.pend(m[2])
 			}
+			return true
+		}
+		if m := failInside().FindStringSubmatch(line); m != nil {
+			p.top = m[1]
+			p.pend(m[1])
+			return true
 		}
 	}
 	if strings.TrimSpace(line) == "running tests:" {
@@ -76,6 +81,20 @@ func (p *goRunner) line(line string) bool {
 		p.pending = nil // a package that passed only printed such lines
 	}
 	return false
+}
+
+// inPlace reports whether a result stands where go test writes it: a test at the line's start, a subtest four blanks
+// deeper than its parent and after it. Otherwise a test wrote it into its log: it ran tests that are meant to fail.
+func (p *goRunner) inPlace(indent int, test string) bool {
+	if indent == 0 {
+		p.top = test
+		return !strings.Contains(test, "/")
+	}
+	depth := indent / 4
+	if indent%4 != 0 || strings.Count(test, "/") < depth {
+		return false
+	}
+	return p.top != "" && strings.HasPrefix(test, p.top+"/")
 }
 
 // pend notes a test whose package comes later.
@@ -122,7 +141,8 @@ func (p *goRunner) event(line []byte) bool {
 		of.running = true
 	case e.Action == "output":
 		// Why the tests of a package could not start is in its output only.
-		if m := failPackage().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil && m[2] != "" {
+		m := failPackage().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n"))
+		if m != nil && m[1] == e.Package && m[2] != "" && e.Test == "" {
 			of.test = true
 			p.add(m[1] + " " + m[2])
 		}

@@ -24,8 +24,9 @@ const (
 type runner struct {
 	name  string                  // as messages call it
 	names func(f *failing) reader // collects failing tests; nil for go test, which Tests reads itself
-	count func(line string) int   // adds up to the tests that ran: below 0 for those that did not; nil where unknown
-	told  string                  // count is right only where some line begins with it, after blanks
+	// its counts of the lines of one output add up to the tests that ran: below 0 for those that did not; nil where unknown
+	count func() func(line string) int
+	told  string // count is right only where some line begins with it, after blanks
 }
 
 // A reader collects the failing tests of one runner, line by line.
@@ -36,19 +37,24 @@ type reader interface {
 
 // runners lists the runners. The first whose count fell is the one that a message speaks of.
 var runners = []runner{
-	{name: "unittest", names: func(f *failing) reader { return &unitRunner{failing: f} }, count: countUnittest},
-	{name: "pytest", names: func(f *failing) reader { return &pytestRunner{failing: f} }, count: sum(pytestEnd, "passed", "failed", "xfailed", "xpassed")},
-	{name: "node", names: func(f *failing) reader { return &nodeRunner{failing: f} }, count: countNode},
-	{name: "jest", names: func(f *failing) reader { return &jestRunner{failing: f, files: map[string]bool{}} }, count: sum(jestCount, "passed", "failed")},
-	{name: "vitest", count: sum(vitestCount, "passed", "failed")}, // jestRunner reads its names
-	{name: "mocha", names: func(f *failing) reader { return &mochaRunner{failing: f} }, count: number(mochaCount)},
-	{name: "cargo", names: func(f *failing) reader { return &cargoRunner{failing: f} }, count: sum(cargoCount, "passed", "failed")},
-	{name: "ctest", names: func(f *failing) reader { return &ctestRunner{failing: f} }, count: number(ctestCount)},
-	{name: "GoogleTest", count: number(googleCount)}, // ctestRunner reads its names
-	{name: "RSpec", names: func(f *failing) reader { return &rspecRunner{failing: f} }, count: countRSpec},
+	{name: "unittest", names: func(f *failing) reader { return &unitRunner{failing: f} }, count: each(countUnittest)},
+	{name: "pytest", names: func(f *failing) reader { return &pytestRunner{failing: f} }, count: countPytest},
+	{name: "node", names: func(f *failing) reader { return &nodeRunner{failing: f} }, count: each(countNode)},
+	{name: "jest", names: func(f *failing) reader { return &jestRunner{failing: f, files: map[string]bool{}} }, count: each(sum(jestCount, "passed", "failed"))},
+	{name: "vitest", count: each(sum(vitestCount, "passed", "failed"))}, // jestRunner reads its names
+	{name: "mocha", names: func(f *failing) reader { return &mochaRunner{failing: f} }, count: each(number(mochaCount))},
+	{name: "cargo", names: func(f *failing) reader { return &cargoRunner{failing: f} }, count: each(sum(cargoCount, "passed", "failed"))},
+	{name: "ctest", names: func(f *failing) reader { return &ctestRunner{failing: f} }, count: each(number(ctestCount))},
+	{name: "GoogleTest", count: each(number(googleCount))}, // ctestRunner reads its names
+	{name: "RSpec", names: func(f *failing) reader { return &rspecRunner{failing: f} }, count: each(countRSpec)},
 	{name: "TAP", names: func(f *failing) reader { return &tapRunner{failing: f} }},
-	{name: "go test -v", count: countGoVerbose, told: goPassed},
-	{name: "go test", count: countGo},
+	{name: "go test -v", count: each(countGoVerbose), told: goPassed},
+	{name: "go test", count: each(countGo)},
+}
+
+// each is the count of a runner whose lines are counted one by one.
+func each(count func(line string) int) func() func(string) int {
+	return func() func(string) int { return count }
 }
 
 // Tests returns the names of the failing tests in output, sorted and each once; nil for none. Times, line numbers and

@@ -44,7 +44,9 @@ func TestTests(t *testing.T) {
 		"no package is said":         {"--- FAIL: TestA (0.00s)\nFAIL\n", "TestA"},
 		"a package that passed":      {"--- FAIL: TestFake (0.00s)\nok  \tm/p\t0.1s\nFAIL\tm/q [setup failed]\n", "m/q [setup failed]"},
 		"colours":                    {"\x1b[31m--- FAIL: TestA (0.00s)\x1b[0m\n\x1b]0;title\x07FAIL\tm/p\t0.1s\n", "m/p.TestA"},
-		"indentation":                {"=== RUN   TestA\n\t        --- FAIL: TestA/b/c#01 (0.00s)\nFAIL\tm/p\t0.1s", "m/p.TestA/b/c#01"},
+		"indentation":                {"--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\n        --- FAIL: TestA/b/c#01 (0.00s)\nFAIL\tm/p\t0.1s", "m/p.TestA m/p.TestA/b m/p.TestA/b/c#01"},
+		"in a log":                   {"--- FAIL: TestA (0.00s)\n    a_test.go:3: --- FAIL: TestIn (0.00s)\n            --- FAIL: TestIn/x (0.00s)\n        --- FAIL: TestMore (0.00s)\n        --- FAIL: TestA/b (0.00s)\nFAIL\tm/p\t0.1s\n", "m/p.TestA"},
+		"a part without its whole":   {"--- FAIL: TestIn/x (0.00s)\n--- FAIL: TestA (0.00s)\n  --- FAIL: TestA/x (0.00s)\nFAIL\tm/p\t0.1s\n", "m/p.TestA"},
 		"a passing test":             {"--- PASS: TestA (0.00s)\n--- SKIP: TestB (0.00s)\nPASS\n", ""},
 		"doubles":                    {strings.Repeat("--- FAIL: TestA (0.00s)\nFAIL\tm/p\t0.1s\n", 3), "m/p.TestA"},
 		"another tool's FAIL":        {"FAIL src/a.test\nFAIL  src/b (5.1 s)\nFAIL: x\n", ""},
@@ -54,6 +56,7 @@ func TestTests(t *testing.T) {
 		"JSON, outside of any test":  {`{"Action":"fail","Package":"m/p"}`, "m/p [failed]"},
 		"JSON, older go build":       {`{"Action":"output","Package":"m/p","Output":"FAIL\tm/p [build failed]\n"}` + "\n" + `{"Action":"fail","Package":"m/p"}`, "m/p [build failed]"},
 		"JSON, a print is no result": {`{"Action":"output","Package":"m/p","Test":"TestA","Output":"--- FAIL: TestB (0.00s)\n"}`, ""},
+		"JSON, an inner package":     {`{"Action":"output","Package":"m/p","Test":"TestA","Output":"FAIL\tm/p [build failed]\n"}` + "\n" + `{"Action":"output","Package":"m/p","Output":"FAIL\tin [build failed]\n"}`, ""},
 		"JSON between text":          {"go: downloading\n" + `{"Action":"fail","Package":"m/p","Test":"TestA"}` + "\nexit status 1\n", "m/p.TestA"},
 	} {
 		if got := strings.Join(Tests([]byte(c.in)), " "); got != c.want {

@@ -15,16 +15,17 @@ func TestTestsOfRunners(t *testing.T) {
 	t.Parallel()
 	node := []string{"adds", "calc", "calc > deep", "calc > deep > x", "calc > subs"}
 	for name, want := range map[string][]string{
-		"node-spec":  append([]string{"…/shop/b.test.js"}, node...),
-		"node-tap":   append([]string{"…/shop/b.test.js"}, node...),
-		"node-junit": {"test.adds", "test.subs", "test.x", "test.…/shop/b.test.js"},
-		"tape":       {"one is two"},
-		"mocha":      {`hooks > "before all" hook: setup for "never"`, "calc > adds", "calc > deep: inner > x", "top"},
-		"jest":       {"a.test.js > calc > adds", "a.test.js > calc > deep > x > y", "a.test.js > top", "c.test.js [failed]"},
-		"vitest":     {"a.test.ts > calc > adds", "a.test.ts > top", "c.test.ts [failed]"},
-		"unittest":   {"test_a.TestC.test_sub (i=1)", "test_a.TestC.test_x", "test_a.TestD.setUpClass", "unittest.loader._FailedTest.test_b"},
-		"cargo":      {"src/lib.rs - add", "tests::adds", "tests::panics"},
-		"ctest":      {"crashes", "slow", "subs"},
+		"node-spec":    append([]string{"…/shop/b.test.js"}, node...),
+		"node-tap":     append([]string{"…/shop/b.test.js"}, node...),
+		"node-junit":   {"test.adds", "test.subs", "test.x", "test.…/shop/b.test.js"},
+		"tape":         {"one is two"},
+		"mocha":        {`hooks > "before all" hook: setup for "never"`, "calc > adds", "calc > deep: inner > x", "top"},
+		"jest":         {"a.test.js > calc > adds", "a.test.js > calc > deep > x > y", "a.test.js > top", "c.test.js [failed]"},
+		"vitest":       {"a.test.ts > calc > adds", "a.test.ts > top", "c.test.ts [failed]"},
+		"unittest":     {"test_a.TestC.test_sub (i=1)", "test_a.TestC.test_x", "test_a.TestD.setUpClass", "unittest.loader._FailedTest.test_b"},
+		"pytest-inner": {"test_p.py::test_plugin"},
+		"cargo":        {"src/lib.rs - add", "tests::adds", "tests::panics"},
+		"ctest":        {"crashes", "slow", "subs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,5 +133,29 @@ func TestTestsAreBounded(t *testing.T) {
 	}
 	if n := len(Tests(b.Bytes())); n > maxTests {
 		t.Errorf("%d names", n)
+	}
+}
+
+// A session of pytest inside of another counts for neither.
+func TestInnerPytest(t *testing.T) {
+	t.Parallel()
+	output, err := os.ReadFile(filepath.Join("testdata", "runners", "pytest-inner.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	how := Signature{ExitCode: 1, Tests: Tests(output)}
+	passed := "===== test session starts =====\n===== 2 passed in 0.10s =====\n"
+	for after, want := range map[string]string{
+		passed:                            "",
+		"===== 1 passed in 0.10s =====\n": "tests_not_run: pytest ran 2 tests when",
+		"1 passed in 0.10s\n" + "===== test session starts =====\n1 passed in 0.10s\n": "",
+	} {
+		if got := Unproven(how, output, []byte(after)); want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q, want %q", after, got, want)
+		}
+	}
+	twice := "=== FAILURES ===\nFAILED a.py::test_a\n1 failed in 0.10s\n=== test session starts ===\nFAILED b.py::test_b\n=== 1 failed in 0.10s ===\n"
+	if got := Tests([]byte(twice)); !slices.Equal(got, []string{"a.py::test_a", "b.py::test_b"}) {
+		t.Errorf("two sessions: %q", got)
 	}
 }
