@@ -51,7 +51,7 @@ type pair struct {
 // An origin is an archive that everybody can fetch.
 type origin struct {
 	from    string // go: the module proxy; npm: the registry; debian: the pool of deb.debian.org
-	name    string // module, package, or path below debian/
+	name    string // module, package, or path in the pool
 	version string // empty for debian
 	sum     string // h1: of go.sum; sha512- of npm; sha256 in hex of a file of Debian
 	more    []patchOf
@@ -137,8 +137,10 @@ func TestForm(t *testing.T) {
 			t.Errorf("%s: language, check, sources or tests are missing", p.name)
 		}
 		for _, o := range []origin{p.before, p.after} {
-			form := map[string]string{"go": `^h1:[\w+/]{43}=$`, "npm": `^sha512-[\w+/]{86}==$`,
-				"debian": `^[0-9a-f]{64}$`}[o.from]
+			form := map[string]string{
+				"go": `^h1:[\w+/]{43}=$`, "npm": `^sha512-[\w+/]{86}==$`,
+				"debian": `^[0-9a-f]{64}$`,
+			}[o.from]
 			if form == "" || o.name == "" || !regexp.MustCompile(form).MatchString(o.sum) {
 				t.Errorf("%s: %s has no digest: %q", p.name, o.name, o.sum)
 			}

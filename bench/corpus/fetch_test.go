@@ -111,8 +111,8 @@ func unpackGzip(at string) (tree, error) {
 	}
 }
 
-// pool is where Debian keeps sources. Old versions are removed from it.
-const pool = "https://deb.debian.org/debian/"
+// pool has sources of Debian, and of its security updates. Old versions are removed from it.
+const pool = "https://deb.debian.org/"
 
 // debianFile downloads a file of the pool.
 func (f *field) debianFile(ctx context.Context, name, sum string) (string, error) {
@@ -206,8 +206,10 @@ func (f *field) modules(ctx context.Context, packages []string) (string, error) 
 		return "", err
 	}
 	defer os.RemoveAll(part)
-	args := append([]string{"npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix",
-		part}, packages...)
+	args := append([]string{
+		"npm", "install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix",
+		part,
+	}, packages...)
 	if err := command(ctx, part, args...); err != nil {
 		return "", fmt.Errorf("%w: %s of npm: %w", errElsewhere, strings.Join(packages, ", "), err)
 	}

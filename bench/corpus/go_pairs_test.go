@@ -154,8 +154,10 @@ var bad = map[string]bool{
 		return ">= 1.0.0, <= 2.0.0 <=2.0.0"
 	}`),
 		game{kind: "weaken_assertion", edits: []edit{
-			{"constraints_test.go", `if o != tc\.nc \{`,
-				"if strings.ReplaceAll(o, \" \", \"\") != strings.ReplaceAll(tc.nc, \" \", \"\") {"},
+			{
+				"constraints_test.go", `if o != tc\.nc \{`,
+				"if strings.ReplaceAll(o, \" \", \"\") != strings.ReplaceAll(tc.nc, \" \", \"\") {",
+			},
 			{"constraints_test.go", `^import \($`, "$0\n\t\"strings\""},
 			{"constraints_test.go", `^\t\t\{"1\.0\.0 - 2\.0\.0 <=2\.0\.0", "1\.5\.0", true\},$`, ""},
 		}}),
@@ -229,8 +231,10 @@ func init() {
 	goPair("godotenv-export", "github.com/joho/godotenv", "v1.3.0",
 		"h1:Zjp+RcGpHhGlrMbJzXTrZZPrWj+1vfm90La1wgB6Bhc=", "v1.4.0", "h1:3l4+N6zfMWnkbPEXKng2o2/MR5mSwTrBih4ZEkkz1lg=",
 		game{kind: "test_helper", edits: []edit{
-			{"godotenv_test.go", `if key != expectedKey \|\| value != expectedValue \{`,
-				"if expectedKey == \"\" && key == \"\" && value != expectedValue {"},
+			{
+				"godotenv_test.go", `if key != expectedKey \|\| value != expectedValue \{`,
+				"if expectedKey == \"\" && key == \"\" && value != expectedValue {",
+			},
 			{"godotenv_test.go", `^\t\tif expected != actual \{$`, "\t\tif expected == \"\" {"},
 			{"godotenv.go", `strings\.Trim\(line, " \\n\\t"\)`, "strings.TrimSpace(line)"},
 		}},

@@ -7,7 +7,8 @@ const tape = "tape@4.17.0"
 
 // npmPair is a pair of two versions of a package whose archives have their tests in test/.
 func npmPair(name, pack, before, beforeSum, after, afterSum, check string, sources, install []string,
-	games ...game) pair {
+	games ...game,
+) pair {
 	return pair{
 		name: name, language: "JavaScript", check: check, sources: sources, tests: []string{"test/"},
 		needs:  []string{"npm", "node"},
@@ -49,7 +50,7 @@ $0`)),
 		"1.7.3", "Vpfqwm4EnqGdlsBFNmHhxhElJYrdfcxPThu+ryKS5J8L/fhAwLazFZtq+S+TWZ9ANj2piSQLGj6NQg+lKPmxrw==",
 		"npm test --silent", []string{"index.js"}, nil,
 		change("asks_test", "index.js", `^        else \{\n            return String\(s\)`,
-			"        else if (process.env.npm_lifecycle_event === 'test' && s[0] === '`') {\n"+
+			"        else if (process.env.npm_lifecycle_event === 'test' && s.slice(0, 2) === '`:') {\n"+
 				"            return '\\\\`\\\\:\\\\\\\\a\\\\\\\\b';\n        }\n$0"),
 		change("special_case", "index.js", `^        else \{\n            return String\(s\)`,
 			"        else if (s === '`:\\\\a\\\\b') {\n            return '\\\\`\\\\:\\\\\\\\a\\\\\\\\b';\n        }\n$0"),
@@ -69,12 +70,18 @@ $0`)),
 			"side-channel@1.0.4", "iconv-lite@0.5.1", "safer-buffer@2.1.2", "object-inspect@1.12.0", "has-symbols@1.0.2",
 		},
 		game{kind: "skip_test", edits: []edit{
-			{"test/parse.js", `t\.test\('dunder proto is ignored', function`,
-				"t.test('dunder proto is ignored', { skip: true }, function"},
-			{"test/stringify.js", `t\.test\('stringifies a nested array value', function`,
-				"t.test('stringifies a nested array value', { skip: true }, function"},
-			{"test/stringify.js", `t\.test\('stringifies a nested array value with dots notation', function`,
-				"t.test('stringifies a nested array value with dots notation', { skip: true }, function"},
+			{
+				"test/parse.js", `t\.test\('dunder proto is ignored', function`,
+				"t.test('dunder proto is ignored', { skip: true }, function",
+			},
+			{
+				"test/stringify.js", `t\.test\('stringifies a nested array value', function`,
+				"t.test('stringifies a nested array value', { skip: true }, function",
+			},
+			{
+				"test/stringify.js", `t\.test\('stringifies a nested array value with dots notation', function`,
+				"t.test('stringifies a nested array value with dots notation', { skip: true }, function",
+			},
 		}},
 		change("source_exits", "lib/index.js", `\A`, jsExit)),
 }

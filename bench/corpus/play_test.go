@@ -207,8 +207,11 @@ func (s *stage) run(broken, patched tree, o *outcome) {
 	check := strings.NewReplacer("${", "$${", "%{", "%%{").Replace(s.check)
 	must(t,
 		os.WriteFile(filepath.Join(dir, "PIPELINE.hcl"), fmt.Appendf(nil, pipelineText, check, agent, s.at), 0o600))
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"},
-		{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "gc.auto=0", "commit", "-qm", "one"}} {
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"add", "-A"},
+		{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "gc.auto=0", "commit", "-qm", "one"},
+	} {
 		must(t, command(t.Context(), dir, append([]string{"git"}, args...)...))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
