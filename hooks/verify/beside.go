@@ -29,8 +29,9 @@ func (q *Request) fits(processors int) bool {
 	return q.Processors != nil && 2**q.Processors <= float64(processors)
 }
 
-// besideLimit returns how long two checks at the same time may take. They may wait for each other for ever.
-func (q *Request) besideLimit() time.Duration { return 2*q.Took + sandbox.Grace }
+// besideLimit returns how long two checks at the same time may take: they may wait for each other for ever. The ten
+// seconds are for a machine that is busy with something else.
+func (q *Request) besideLimit() time.Duration { return 2*q.Took + 10*time.Second }
 
 // timeForMore reports whether there is time to verify one after the other, should that be necessary afterwards.
 func (q *Request) timeForMore() bool {
