@@ -45,6 +45,7 @@ var attributes = map[string]string{
 	"task.on_fail.agent.budget.tokens":     `tokens = 1000000`,
 	"task.on_fail.agent.budget.cost_usd":   `cost_usd = 100`,
 	"task.on_fail.agent.fallback":          `fallback = [agent.yes]`,
+	"task.on_fail.agent.reviewer":          `reviewer = agent.apply`,
 	"task.on_fail.agent.allow":             `allow = [["async-pipeline", "fix", "apply"], ["git", "apply", "**"]]`,
 	"task.on_fail.agent.protect":           `protect = ["*.lock"]`,
 	"task.on_fail.agent.output":            `output = "diff"`,

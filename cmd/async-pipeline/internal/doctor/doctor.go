@@ -170,6 +170,15 @@ func (d *checkup) copies() {
 	}
 }
 
+// short returns a path with ~ for the person's home, as a shell takes it.
+func (d *checkup) short(path string) string {
+	home := d.Env("HOME")
+	if rel, err := filepath.Rel(home, path); err == nil && home != "" && filepath.IsLocal(rel) {
+		return d.path(filepath.Join("~", rel))
+	}
+	return d.path(path)
+}
+
 // kept reports what is kept for later fixes, where, and its size.
 func (d *checkup) kept() {
 	caches, bases, n, surplus := int64(0), int64(0), 0, 0
@@ -182,12 +191,12 @@ func (d *checkup) kept() {
 		for _, k := range all {
 			n, caches, bases = n+1, caches+k.Bytes-k.BaseBytes, bases+k.BaseBytes
 			if d.store != nil && k.Root == d.store.Root {
-				place = fmt.Sprintf("; of this root %s in %s", english.Size(k.Bytes), d.path(k.Dir))
+				place = fmt.Sprintf("; of this root %s in %s", english.Size(k.Bytes), d.short(k.Dir))
 			}
 		}
 		surplus += len(homes.SurplusOf(all, "", time.Now()))
 		if place == "" && len(all) > 0 {
-			place = "; in " + d.path(filepath.Dir(all[0].Dir))
+			place = "; in " + d.short(filepath.Dir(all[0].Dir))
 		}
 	}
 	text := fmt.Sprintf("kept for %s: base copies %s, build caches %s%s", english.Count(n, "root"), english.Size(bases),
