@@ -228,13 +228,12 @@ func (c *treeCopier) skip(dir string, why error) error {
 
 // jobs returns what is to be done in an open folder, whose subfolders it makes. What comes last is done first.
 func (c *treeCopier) jobs(p *pair) (jobs []copyJob, err error) {
-	names, files := c.below[p.dir], []leaf(nil)
-	if c.plan == nil {
-		if names, files, err = c.entries(p); err != nil {
-			return nil, err
-		}
-	} else {
-		files = c.skipUnchanged(p.dir, c.plan.files[p.dir])
+	var names []string
+	var files []leaf
+	if c.plan != nil {
+		names, files = c.below[p.dir], c.skipUnchanged(p.dir, c.plan.files[p.dir])
+	} else if names, files, err = c.entries(p); err != nil {
+		return nil, err
 	}
 	up, prefix := p, ""
 	if p.up != nil && c.held.Load() >= mostHeld {

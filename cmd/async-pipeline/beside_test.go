@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -14,8 +15,9 @@ import (
 
 // onePort is a check that needs the address PORT for itself. It asks the server at REFEREE when it may end.
 func onePort() {
-	l, err := net.Listen("tcp", os.Getenv("PORT"))
-	referee, rerr := net.Dial("tcp", os.Getenv("REFEREE"))
+	ctx := context.Background()
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", os.Getenv("PORT"))
+	referee, rerr := (&net.Dialer{}).DialContext(ctx, "tcp", os.Getenv("REFEREE"))
 	if rerr != nil {
 		fmt.Println(rerr)
 		os.Exit(2)
@@ -36,7 +38,7 @@ const besideTime = 20 * time.Second
 // later one at once. PORT is an address that nobody else uses.
 func cmdReferee(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 0, "referee")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	ts.Check(err)
 	ts.Defer(func() { _ = l.Close() })
 	ts.Setenv("REFEREE", l.Addr().String())

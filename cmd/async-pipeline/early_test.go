@@ -14,7 +14,7 @@ func TestEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "--version")
+	cmd := exec.CommandContext(t.Context(), self, "--version")
 	cmd.Args[0] = "async-pipeline"
 	cmd.Env = []string{"GODEBUG=inittrace=1", "PATH=" + os.Getenv("PATH")}
 	var trace strings.Builder
