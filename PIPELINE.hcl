@@ -39,10 +39,10 @@ task "lint" {
 task "test" {
   description = "Every test, under the race detector; of the long suites a part"
   depends_on  = [task.vet]
-  run         = ["go", "test", "-race", "-short", "-timeout=19m", "./..."]
+  run         = ["go", "test", "-race", "-short", "-timeout=29m", "./..."]
   env         = { CGO_ENABLED = "1" }
   pass_env    = local.go_env
-  timeout     = "20m"
+  timeout     = "30m"
 }
 
 task "build" {
