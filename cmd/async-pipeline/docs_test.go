@@ -43,7 +43,7 @@ type docPage struct {
 var notRun = []string{
 	"go install github.com/async-pipeline/async-pipeline/cmd/async-pipeline@latest",
 	"git clone https://github.com/async-pipeline/async-pipeline && cd async-pipeline",
-	"go test -timeout 30m ./...", // .ci/run calls it
+	"go test -timeout 45m ./...", // .ci/run calls it
 }
 
 func TestDocs(t *testing.T) {
@@ -376,7 +376,7 @@ func TestReadme(t *testing.T) {
 	if n := strings.Count(text, "\n"); n > 150 {
 		t.Errorf("README.md has %d lines, more than 150", n)
 	}
-	const tests = "go test -timeout 30m ./..."
+	const tests = "go test -timeout 45m ./..."
 	if !strings.Contains(text, tests) || !strings.Contains(document(t, ".ci/run"), "\n"+tests+"\n") {
 		t.Errorf("README.md and .ci/run do not have %q both", tests)
 	}
