@@ -120,7 +120,8 @@ func TestSupervisorThatDoesNothing(t *testing.T) {
 				gone(t, tok, 0) // it needed some before it was asked for anything
 				return
 			}
-			if err != nil || !res.Cancelled || res.ProcessesLeft < 20 {
+			// Some may end before they are counted: a harmed supervisor is slow.
+			if err != nil || !res.Cancelled || res.ProcessesLeft < 10 {
 				t.Errorf("%v %+v", err, res)
 			}
 			if took > Grace+slack {
