@@ -24,8 +24,8 @@ type Facts struct {
 var errUnclear = errors.New("not clear from one question")
 
 // FactsOf returns the facts of the work tree whose top is root. It asks git one question, or two where filters may be
-// configured; Of, Head and Dirty ask twelve. An error means only that those must be asked: root may be no top, or what differs may be the work of
-// a filter.
+// configured; Of, Head and Dirty ask twelve. An error means only that those must be asked: root may be no top, or what
+// differs may be the work of a filter.
 func FactsOf(ctx context.Context, root string) (Facts, error) {
 	if !plain(root) {
 		return Facts{}, errUnclear

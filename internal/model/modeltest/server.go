@@ -13,9 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/internal/model"
-
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
 // mostRequest bounds the size of a request, in bytes.

@@ -13,9 +13,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/async-pipeline/async-pipeline/internal/model"
-
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
 // signature returns the calls of a round without their order. Two long arguments of one beginning and one length
