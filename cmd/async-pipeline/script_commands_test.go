@@ -20,6 +20,8 @@
 //	modproxy PROXY MODULE VERSION DIR  files of a module as a proxy has them
 //	model SCENARIO.json           plays a scenario of modeltest in place of the model before; $MODEL_URL is its address
 //	asked N                       the model has been asked N times, and each request was legal
+//	offers REGEXP WORD...         a shell that completes the last word is offered lines that match; a busy machine may
+//	                              need more than the time somebody who pressed a key has, and is asked again
 //	silent                        stderr is empty, but for what is said of processes that other tests left: a run ends those of all
 //
 // In PATH, parts are divided by dots: a field, an index, -1 for the last, len (or a quoted #) for the length, or
@@ -75,7 +77,7 @@ func scriptCommands() map[string]scriptCommand {
 	return map[string]scriptCommand{
 		"gitinit": cmdGitinit, "treedigest": cmdTreedigest, "jsonq": cmdJSONQ, "jsonenv": cmdJSONEnv, "jsonhas": cmdJSONHas,
 		"globenv": cmdGlobEnv, "waitfile": cmdWaitfile, "exit": cmdExit, "start": cmdStart, "signal": cmdSignal,
-		"finish": cmdFinish, "gone": cmdGone, "has": cmdHas, "silent": cmdSilent, "model": cmdModel, "asked": cmdAsked,
+		"finish": cmdFinish, "gone": cmdGone, "has": cmdHas, "offers": cmdOffers, "silent": cmdSilent, "model": cmdModel, "asked": cmdAsked,
 		"warmgo": cmdWarmgo, "machinego": cmdMachinego, "modproxy": cmdModproxy, "copyexample": cmdCopyExample,
 		"quiet": cmdQuiet, "referee": cmdReferee,
 	}
@@ -476,6 +478,21 @@ func cmdHas(ts *testscript.TestScript, neg bool, args []string) {
 	if re.MatchString(text) == neg {
 		ts.Logf("%s", text)
 		ts.Fatalf("%s: %q matches: %v", args[0], args[1], !neg)
+	}
+}
+
+func cmdOffers(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) > 1, "offers REGEXP WORD...")
+	re, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		ts.Check(ts.Exec("async-pipeline", append([]string{"__complete"}, args[1:]...)...))
+		if re.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("no offer matches %q", args[0])
+		}
 	}
 }
 

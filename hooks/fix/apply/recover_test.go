@@ -436,25 +436,31 @@ func TestApplyInTheSameSecond(t *testing.T) {
 				fixtest.Check(t, err)
 				return info.ModTime().Unix()
 			}
-			for _, do := range []func() error{
-				func() error { _, err := apply(t, s, p, Options{}); return err },
-				func() error { _, err := revert(t, s, Options{}); return err },
-			} {
-				for time.Now().Nanosecond() > 3e8 { // what follows is done in one second
-					time.Sleep(10 * time.Millisecond)
+			there := func() error { _, err := apply(t, s, p, Options{}); return err }
+			back := func() error { _, err := revert(t, s, Options{}); return err }
+			took := time.Hour
+			for try := 0; try < 9 && took > 650*time.Millisecond; try++ { // a busy machine is not slowness of ours
+				took = 0
+				for _, do := range []func() error{there, back} {
+					for time.Now().Nanosecond() > 3e8 { // what follows is done in one second
+						time.Sleep(10 * time.Millisecond)
+					}
+					started := time.Now()
+					if tt.before[0] != 'l' {
+						fixtest.Check(t, os.Chtimes(at, started, started.Add(-tt.old)))
+					}
+					was := second()
+					fixtest.Check(t, do())
+					if is := second(); tt.other && is != was+1 {
+						t.Errorf("of second %d, and before of %d", is, was)
+					}
+					if !tt.other {
+						took = max(took, time.Since(started))
+					}
 				}
-				started := time.Now()
-				if tt.before[0] != 'l' {
-					fixtest.Check(t, os.Chtimes(at, started, started.Add(-tt.old)))
-				}
-				was := second()
-				fixtest.Check(t, do())
-				if is := second(); tt.other && is != was+1 {
-					t.Errorf("of second %d, and before of %d", is, was)
-				}
-				if took := time.Since(started); !tt.other && took > 650*time.Millisecond {
-					t.Errorf("took %s", took)
-				}
+			}
+			if took > 650*time.Millisecond {
+				t.Errorf("took %s", took)
 			}
 			settled(t, s)
 		})

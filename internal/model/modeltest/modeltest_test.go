@@ -17,6 +17,8 @@ var hello = model.Request{
 	Tools:    []model.Tool{{Name: "read", Description: "reads", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)}},
 }
 
+const patience = time.Minute // with a machine that is busy
+
 func serve(t *testing.T, turns ...Turn) (*Server, func(provider string) *model.Model) {
 	t.Helper()
 	s := &Server{Scenario: Scenario{Turns: turns}, Key: "key-of-the-test"}
@@ -28,7 +30,7 @@ func serve(t *testing.T, turns ...Turn) (*Server, func(provider string) *model.M
 	return s, func(provider string) *model.Model {
 		return &model.Model{
 			Provider: provider, Name: "scripted", BaseURL: h.URL, Key: "key-of-the-test",
-			Limits: model.Limits{Connect: 20 * time.Second, Think: 300 * time.Millisecond, Silent: 300 * time.Millisecond},
+			Limits: model.Limits{Connect: patience, Think: patience, Silent: patience},
 		}
 	}
 }
@@ -116,8 +118,8 @@ func TestFaults(t *testing.T) {
 			each(t, func(t *testing.T, provider string) {
 				_, at := serve(t, c.turn)
 				m := at(provider)
-				if c.kinds == "" {
-					m.Limits.Think, m.Limits.Silent = 20*time.Second, 20*time.Second
+				if c.kinds == "idle_timeout" {
+					m.Limits.Think, m.Limits.Silent = 300*time.Millisecond, 300*time.Millisecond
 				}
 				a, err := m.Turn(t.Context(), hello, nil)
 				if c.kinds == "" {
