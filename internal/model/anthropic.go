@@ -30,6 +30,7 @@ var anthropicWire = wire{
 	},
 	encode:  anthropicRequest,
 	decoder: func(d *draft) decoder { return &anthropicStream{d: d} },
+	count:   (*Counter).anthropic,
 	// It reports at once that a message begins, shows what is thought, and sends pings while the model thinks or
 	// writes a long argument.
 	limits: Limits{Connect: 30 * time.Second, Think: 2 * time.Minute, Silent: 2 * time.Minute, Word: 5 * time.Minute},
@@ -406,11 +407,48 @@ func (s *anthropicStream) usage(u *anthropicUsage) {
 	if u == nil {
 		return
 	}
-	c, to := &s.counts, &s.d.got.Usage
-	c.Input, c.Output = cmp.Or(u.Input, c.Input), cmp.Or(u.Output, c.Output)
-	c.Written, c.Cached = cmp.Or(u.Written, c.Written), cmp.Or(u.Cached, c.Cached)
-	if c.Input != nil {
-		to.Input = sum(c.Input, c.Written, c.Cached)
+	s.counts.update(u)
+	output := s.d.got.Usage.Output
+	s.d.got.Usage = s.counts.usage()
+	s.d.got.Usage.Output = output
+}
+
+// update takes the counts that are in v.
+func (u *anthropicUsage) update(v *anthropicUsage) {
+	u.Input, u.Output = cmp.Or(v.Input, u.Input), cmp.Or(v.Output, u.Output)
+	u.Written, u.Cached = cmp.Or(v.Written, u.Written), cmp.Or(v.Cached, u.Cached)
+}
+
+func (u *anthropicUsage) usage() Usage {
+	all := Usage{Output: u.Output.known(), Written: u.Written.known(), Cached: u.Cached.known()}
+	if u.Input != nil {
+		all.Input = sum(u.Input, u.Written, u.Cached)
 	}
-	to.Written, to.Cached = c.Written.known(), c.Cached.known()
+	return all
+}
+
+// anthropic reads an event, or a message.
+func (c *Counter) anthropic(data []byte) {
+	var e struct {
+		anthropicEvent
+		Model string `json:"model"`
+	}
+	loose(data, &e)
+	switch {
+	case e.Type == "message_start" && e.Message != nil:
+		c.model = e.Message.Model
+		if u := e.Message.Usage; u != nil {
+			u.Output = nil // a beginning only
+			c.begun.update(u)
+		}
+	case e.Delta != nil:
+		c.said(e.Delta.Text, e.Delta.Thinking, e.Delta.JSON)
+		c.stopped = c.stopped || e.Delta.StopReason != nil
+	case e.Type == "message":
+		c.model, c.stopped = e.Model, true
+	}
+	if e.Usage != nil {
+		c.begun.update(e.Usage)
+	}
+	c.usage = c.begun.usage()
 }

@@ -5,6 +5,7 @@ package model
 // (each goes back in the part it came with, parts are not merged across one).
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"net/http"
@@ -30,6 +31,7 @@ var geminiWire = wire{
 	},
 	encode:  geminiRequest,
 	decoder: func(d *draft) decoder { return &geminiStream{d: d} },
+	count:   (*Counter).gemini,
 	limits:  slowLimits,
 }
 
@@ -139,16 +141,24 @@ type geminiChunk struct {
 		Block   string `json:"blockReason"`
 		Message string `json:"blockReasonMessage"`
 	} `json:"promptFeedback"`
-	Usage *struct {
-		Prompt   *tally `json:"promptTokenCount"` // those of the cache among them
-		Tools    *tally `json:"toolUsePromptTokenCount"`
-		Cached   *tally `json:"cachedContentTokenCount"`
-		Answer   *tally `json:"candidatesTokenCount"`
-		Thoughts *tally `json:"thoughtsTokenCount"`
-	} `json:"usageMetadata"`
+	Usage *geminiUsage    `json:"usageMetadata"`
 	Model string          `json:"modelVersion"`
 	ID    string          `json:"responseId"`
 	Error json.RawMessage `json:"error"`
+}
+
+type geminiUsage struct {
+	Prompt   *tally `json:"promptTokenCount"` // those of the cache among them
+	Tools    *tally `json:"toolUsePromptTokenCount"`
+	Cached   *tally `json:"cachedContentTokenCount"`
+	Answer   *tally `json:"candidatesTokenCount"`
+	Thoughts *tally `json:"thoughtsTokenCount"`
+}
+
+func (u *geminiUsage) usage() Usage {
+	// A count of zero is not written (proto3's JSON): beside others it is zero, not unknown.
+	zero := new(tally)
+	return Usage{Input: sum(u.Prompt, u.Tools), Output: sum(u.Answer, u.Thoughts), Cached: sum(zero, u.Cached)}
 }
 
 type geminiPart struct {
@@ -181,9 +191,7 @@ func (s *geminiStream) event(_ string, data []byte) error {
 	}
 	s.d.got.ID, s.d.got.Model = cmp.Or(c.ID, s.d.got.ID), cmp.Or(c.Model, s.d.got.Model)
 	if u := c.Usage; u != nil {
-		// A count of zero is not written (proto3's JSON): beside others it is zero, not unknown.
-		zero := new(tally)
-		s.d.got.Usage = Usage{Input: sum(u.Prompt, u.Tools), Output: sum(u.Answer, u.Thoughts), Cached: sum(zero, u.Cached)}
+		s.d.got.Usage = u.usage()
 	}
 	for _, candidate := range c.Candidates {
 		if candidate.Index != 0 {
@@ -271,3 +279,31 @@ var geminiStops = map[string]Stop{
 
 // geminiSlips are the finish reasons of an answer that the provider itself could not read: the next may be better.
 var geminiSlips = []string{"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"}
+
+// gemini reads a piece of an answer, or all of it: one piece, or an array of pieces.
+func (c *Counter) gemini(data []byte) {
+	if array := bytes.TrimSpace(data); len(array) > 0 && array[0] == '[' {
+		var pieces []json.RawMessage
+		loose(array, &pieces)
+		for _, p := range pieces {
+			c.gemini(p)
+		}
+		return
+	}
+	var e geminiChunk
+	loose(data, &e)
+	c.model = cmp.Or(e.Model, c.model)
+	for _, candidate := range e.Candidates {
+		for _, p := range candidate.Content.Parts {
+			c.said(deref(p.Text))
+			if p.Call != nil {
+				c.said(string(p.Call.Args))
+			}
+		}
+		c.stopped = c.stopped || candidate.Finish != ""
+	}
+	c.stopped = c.stopped || e.Feedback != nil && e.Feedback.Block != ""
+	if e.Usage != nil {
+		c.usage = e.Usage.usage()
+	}
+}

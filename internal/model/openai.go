@@ -25,6 +25,7 @@ var openaiWire = wire{
 	head:    bearer,
 	encode:  openaiRequest,
 	decoder: func(d *draft) decoder { return &openaiStream{d: d, items: map[int]*openaiItem{}} },
+	count:   (*Counter).openai,
 	// It shows nothing of what a model reasons, also between two items.
 	limits: Limits{Connect: 2 * time.Minute, Think: defaultWord, Silent: defaultWord, Word: defaultWord},
 }
@@ -157,14 +158,23 @@ type openaiResponse struct {
 	Incomplete *struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
-	Usage *struct {
-		Input   *tally `json:"input_tokens"` // those of the cache among them
-		Output  *tally `json:"output_tokens"`
-		Details struct {
-			Cached  *tally `json:"cached_tokens"`
-			Written *tally `json:"cache_write_tokens"`
-		} `json:"input_tokens_details"`
-	} `json:"usage"`
+	Usage *openaiUsage `json:"usage"`
+}
+
+type openaiUsage struct {
+	Input   *tally `json:"input_tokens"` // those of the cache among them
+	Output  *tally `json:"output_tokens"`
+	Details struct {
+		Cached  *tally `json:"cached_tokens"`
+		Written *tally `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+}
+
+func (u *openaiUsage) usage() Usage {
+	return Usage{
+		Input: u.Input.known(), Output: u.Output.known(),
+		Cached: u.Details.Cached.known(), Written: u.Details.Written.known(),
+	}
 }
 
 type openaiOutput struct {
@@ -459,10 +469,7 @@ func (s *openaiStream) end(e openaiEvent) error {
 		s.d.got.ID, s.d.got.Model = r.ID, r.Model
 	}
 	if u := r.Usage; u != nil {
-		s.d.got.Usage = Usage{
-			Input: u.Input.known(), Output: u.Output.known(),
-			Cached: u.Details.Cached.known(), Written: u.Details.Written.known(),
-		}
+		s.d.got.Usage = u.usage()
 	}
 	s.d.ended = true
 	reason := ""
@@ -495,4 +502,32 @@ func (s *openaiStream) end(e openaiEvent) error {
 		s.d.stop(EndTurn, "completed")
 	}
 	return nil
+}
+
+// openai reads an event, or a response.
+func (c *Counter) openai(data []byte) {
+	var e struct {
+		Type     string          `json:"type"`
+		Object   string          `json:"object"`
+		Delta    string          `json:"delta"`
+		Response *openaiResponse `json:"response"`
+	}
+	loose(data, &e)
+	c.said(e.Delta)
+	r := e.Response
+	if e.Object == "response" {
+		r = new(openaiResponse)
+		loose(data, r)
+	}
+	if r == nil {
+		return
+	}
+	c.model = cmp.Or(r.Model, c.model)
+	if r.Usage != nil {
+		c.usage = r.Usage.usage()
+	}
+	switch e.Type {
+	case "", "response.completed", "response.incomplete", "response.failed":
+		c.stopped = true
+	}
 }

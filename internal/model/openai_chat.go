@@ -20,6 +20,7 @@ var chatWire = wire{
 	head:    bearer,
 	encode:  chatRequest,
 	decoder: func(d *draft) decoder { return &chatStream{d: d, calls: map[int]*part{}, ids: map[int]string{}} },
+	count:   (*Counter).chat,
 	limits:  slowLimits,
 }
 
@@ -118,19 +119,32 @@ func chatMessages(out []any, m Message) []any {
 }
 
 type chatChunk struct {
-	ID      string       `json:"id"`
-	Model   string       `json:"model"`
-	Choices []chatChoice `json:"choices"`
-	Usage   *struct {
-		Input   *tally `json:"prompt_tokens"` // those of the cache among them
-		Output  *tally `json:"completion_tokens"`
-		Hit     *tally `json:"prompt_cache_hit_tokens"` // DeepSeek
-		Details *struct {
-			Cached  *tally `json:"cached_tokens"`
-			Written *tally `json:"cache_write_tokens"`
-		} `json:"prompt_tokens_details"`
-	} `json:"usage"`
-	Error json.RawMessage `json:"error"`
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Choices []chatChoice    `json:"choices"`
+	Usage   *chatUsage      `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type chatUsage struct {
+	Input   *tally `json:"prompt_tokens"` // those of the cache among them
+	Output  *tally `json:"completion_tokens"`
+	Hit     *tally `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Details *struct {
+		Cached  *tally `json:"cached_tokens"`
+		Written *tally `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+func (u *chatUsage) usage() Usage {
+	all := Usage{Input: u.Input.known(), Output: u.Output.known(), Cached: u.Hit.known()}
+	if u.Details != nil {
+		all.Written = u.Details.Written.known()
+		if u.Details.Cached != nil {
+			all.Cached = u.Details.Cached.known()
+		}
+	}
+	return all
 }
 
 type chatChoice struct {
@@ -185,14 +199,7 @@ func (s *chatStream) event(_ string, data []byte) error {
 		s.d.got.ID, s.d.got.Model = c.ID, c.Model
 	}
 	if u := c.Usage; u != nil {
-		usage := Usage{Input: u.Input.known(), Output: u.Output.known(), Cached: u.Hit.known()}
-		if u.Details != nil {
-			usage.Written = u.Details.Written.known()
-			if u.Details.Cached != nil {
-				usage.Cached = u.Details.Cached.known()
-			}
-		}
-		s.d.got.Usage = usage
+		s.d.got.Usage = u.usage()
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
@@ -302,6 +309,29 @@ func (s *chatStream) finish(reason string) error {
 	}
 	s.d.stop(stop, reason)
 	return nil
+}
+
+// chat reads a piece of an answer, or all of it.
+func (c *Counter) chat(data []byte) {
+	var e chatChunk
+	loose(data, &e)
+	if e.Model != "" {
+		c.model = e.Model
+	}
+	for _, choice := range e.Choices {
+		d := choice.Delta
+		c.said(d.Content, d.Refusal, d.Content2)
+		if d.Content2 == "" {
+			c.said(d.Reasoning)
+		}
+		for _, call := range d.Calls {
+			c.said(call.Function.Args)
+		}
+		c.stopped = c.stopped || choice.Finish != ""
+	}
+	if e.Usage != nil {
+		c.usage = e.Usage.usage()
+	}
 }
 
 // deref returns what p points to, and the zero value for nil: for a field that is missing or null.

@@ -16,8 +16,11 @@ const byteOrderMark = "\xEF\xBB\xBF"
 // An sse parses a stream of events. It keeps nothing of an event that was passed on, and an event without its empty
 // line is never passed on.
 type sse struct {
-	max  int // bytes of a line and of an event's data
-	mark int // how many bytes of a byte order mark at the beginning were seen
+	max     int  // bytes of a line and of an event's data
+	lenient bool // of what is longer only the rest of the stream is read: it is no error
+
+	long bool // the line is longer, and its end has not come
+	mark int  // how many bytes of a byte order mark at the beginning were seen
 	line []byte
 	cr   bool // the last line ended with CR: an LF that follows belongs to it
 	name string
@@ -55,8 +58,12 @@ func (p *sse) feed(b []byte, event func(name string, data []byte) error) error {
 		if end >= 0 {
 			piece = b[:end]
 		}
-		if len(p.line)+len(piece) > p.max {
-			return errLine
+		if p.long || len(p.line)+len(piece) > p.max {
+			if !p.lenient {
+				return errLine
+			}
+			p.line, piece = append(p.line[:0], ':'), nil // a comment
+			p.long = end < 0
 		}
 		if end < 0 {
 			p.line = append(p.line, piece...)
@@ -89,6 +96,9 @@ func (p *sse) take(line []byte, event func(string, []byte) error) error {
 		p.name = string(value)
 	case "data":
 		if len(p.data)+len(value)+1 > p.max {
+			if p.lenient {
+				return nil
+			}
 			return errLine
 		}
 		if p.some {

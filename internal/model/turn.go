@@ -47,7 +47,8 @@ type wire struct {
 	head    func(h http.Header, m *Model) // sets the key, where there is one
 	encode  func(m *Model, r Request) any
 	decoder func(d *draft) decoder
-	limits  Limits // the defaults: how long the provider may be silent
+	count   func(c *Counter, data []byte) // reads usage from an event, or from an answer that is no stream
+	limits  Limits                        // the defaults: how long the provider may be silent
 }
 
 // A decoder reads the events of one stream into its draft. Its errors are of type *Error.

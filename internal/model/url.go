@@ -3,6 +3,7 @@ package model
 // Base URLs, and the addresses of requests.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -61,4 +62,11 @@ func endpoint(base, version string, always bool, path string) string {
 		base += version
 	}
 	return base + path
+}
+
+// Endpoint returns the address of path (such as /messages) at a provider, one of Providers. An empty base is the
+// provider's own, an empty version (such as /v1) the protocol's.
+func Endpoint(provider, base, version, path string) string {
+	w, _ := wireOf(provider)
+	return endpoint(cmp.Or(base, w.base), cmp.Or(version, w.version), w.always, path)
 }
