@@ -85,6 +85,7 @@ var table = map[string]entry{
 	"internal/recordfile":              {1, nil},
 	"internal/journal":                 {1, nil},
 	"internal/filename":                {0, nil},
+	"internal/knowncli":                {0, nil},
 	"internal/advice":                  {0, nil},
 	"internal/lazyregexp":              {0, nil},
 	"internal/english":                 {0, nil},

@@ -97,6 +97,11 @@ type Turn struct {
 	CostAtLeast *float64 // what is known of it, where a part is unknown
 	Requests    *int
 	Commands    Commands
+
+	// Of a program that we know: its name and version, and whether what it used was counted by us. nil: nobody knows.
+	CLI, CLIVersion string
+	Metered         *bool
+
 	// Resume continues the conversation of this turn. nil means that the agent keeps none, and that the next turn is a
 	// new one.
 	Resume func(ctx context.Context, r Request) (Turn, error)

@@ -1,0 +1,136 @@
+package cli
+
+// Gemini CLI, @google/gemini-cli. Measured with 0.61.0.
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
+)
+
+var gemini = &program{
+	name: "gemini", pack: "@google/gemini-cli", sessions: ".gemini/tmp",
+	version: []string{"--version"}, seen: "0.61.0",
+	signIn: []signIn{{path: ".gemini/oauth_creds.json"}, {path: ".gemini/google_accounts.json"}},
+	launch: launchGemini, read: readGemini,
+	exit: func(code int) failure.Kind {
+		switch code {
+		case 41:
+			return failure.AuthInvalid
+		case 42, 52:
+			return failure.CLIConfig
+		case 44:
+			return failure.SandboxUnsupported
+		case 53:
+			return failure.AgentMaxTurns
+		case 54:
+			return failure.AgentError
+		}
+		if code >= 400-256 && code < 432-256 { // the status of HTTP, of which an exit code has the lowest byte
+			return kindOf(code+256, nil, "")
+		}
+		return ""
+	},
+}
+
+func launchGemini(s setup) launch {
+	auth := "oauth-personal"
+	env := []string{"GEMINI_CLI_TRUST_WORKSPACE=true"}
+	if s.url != "" {
+		auth = "gemini-api-key"
+		env = append(env, "GOOGLE_GEMINI_BASE_URL="+s.url, "GEMINI_API_KEY="+s.key)
+	}
+	settings, _ := json.Marshal(map[string]any{ // strings and numbers
+		"security": map[string]any{"auth": map[string]any{"selectedType": auth}},
+		"general":  map[string]any{"enableAutoUpdate": false, "maxAttempts": 3},
+		"privacy":  map[string]any{"usageStatisticsEnabled": false},
+	})
+	// What stands on stdin comes before the prompt of -p, which must not be empty.
+	args := []string{
+		"-p", "Do what is asked above.", "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust",
+	}
+	if s.model != "" {
+		args = append(args, "-m", s.model)
+	}
+	if s.resume != "" {
+		args = append(args, "--resume", s.resume)
+	}
+	return launch{
+		args: append(args, s.args...), env: env, stdin: s.prompt,
+		files: map[string]string{".gemini/settings.json": string(settings)},
+	}
+}
+
+func readGemini(r *report) func([]byte) {
+	var hidden *fault // an error that the end does not name
+	return func(line []byte) {
+		var e struct {
+			Type     string         `json:"type"`
+			Session  string         `json:"session_id"`
+			Model    string         `json:"model"`
+			Role     string         `json:"role"`
+			Content  string         `json:"content"`
+			Delta    bool           `json:"delta"`
+			Tool     string         `json:"tool_name"`
+			ID       string         `json:"tool_id"`
+			Input    map[string]any `json:"parameters"`
+			Status   string         `json:"status"`
+			Output   string         `json:"output"`
+			Severity string         `json:"severity"`
+			Message  string         `json:"message"`
+			Error    *struct {
+				Message string `json:"message"`
+			} `json:"error"`
+			Stats *struct {
+				Input  int64 `json:"input_tokens"` // those of the cache among them
+				Output int64 `json:"output_tokens"`
+				Cached int64 `json:"cached"`
+			} `json:"stats"`
+		}
+		if json.Unmarshal(line, &e) != nil {
+			return
+		}
+		r.events++
+		switch e.Type {
+		case "init":
+			r.session, r.model = e.Session, e.Model
+		case "message":
+			switch {
+			case e.Role != "assistant":
+			case e.Delta:
+				r.delta(e.Content)
+			default:
+				r.text(e.Content)
+			}
+		case "tool_use":
+			r.call(e.ID, e.Tool, e.Input)
+		case "tool_result":
+			r.result(e.ID, "", e.Output, e.Status == "error")
+		case "error":
+			kind := kindOf(0, nil, e.Message)
+			if strings.Contains(e.Message, "Loop detected") {
+				kind = failure.LoopDetected
+			}
+			r.line("notice", map[string]any{"text": short(e.Message), "kind": string(kind)})
+			if e.Severity == "error" || kind == failure.LoopDetected {
+				hidden = &fault{kind: kind, text: short(e.Message)}
+			}
+		case "result":
+			if u := e.Stats; u != nil {
+				r.tokens.Input, r.tokens.Output, r.tokens.Cached = new(u.Input), new(u.Output), new(u.Cached)
+			}
+			switch {
+			case e.Status == "success" && (hidden == nil || hidden.kind == failure.LoopDetected && r.final != ""):
+				r.succeed()
+			case e.Error != nil:
+				message := strings.TrimPrefix(e.Error.Message, "[API Error: ")
+				r.fail(kindOf(0, nil, message), e.Error.Message)
+			case hidden != nil:
+				r.fail(hidden.kind, hidden.text)
+			default:
+				r.fail(failure.AgentError, "status "+e.Status)
+			}
+		}
+	}
+}

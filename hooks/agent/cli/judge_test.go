@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
+)
+
+const (
+	claudeSays  = `{"type":"assistant","message":{"content":[{"type":"text","text":"looking"}]}}` + "\n"
+	claudeGood  = `{"type":"result","subtype":"success","is_error":false,"result":"done"}` + "\n"
+	claudeLimit = `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":4102444800}}` + "\n"
+	codexStart  = `{"type":"thread.started","thread_id":"t"}` + "\n"
+)
+
+// What no captured stream has. The ids are those of docs/conformance.md.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		id, cli, stdout, stderr string
+		given                   string
+		exit                    agent.Exit
+		want                    failure.Kind
+		text                    string // in the evidence
+	}{
+		{id: "E01 a success that is an error", cli: "claude", stdout: `{"type":"result","subtype":"success","is_error":true,"result":"API Error: Rate limit reached"}`, want: failure.RateLimited, text: "Rate limit reached"},
+		{id: "E02 ended by us after its success", cli: "claude", stdout: claudeSays + claudeGood, exit: agent.Exit{Code: 143}, want: ""},
+		{id: "E04 a failed turn, exit 0", cli: "codex", stdout: codexStart + `{"type":"error","message":"unexpected status 401 Unauthorized: no"}` + "\n" + `{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized: no"}}`, want: failure.AuthInvalid},
+		{id: "E05 reconnected", cli: "codex", stdout: codexStart + `{"type":"error","message":"Reconnecting... 2/5 (stream disconnected before completion: x)"}` + "\n" + `{"type":"item.completed","item":{"type":"agent_message","text":"done"}}` + "\n" + `{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}`, want: ""},
+		{id: "E06 no word, no token", cli: "codex", stdout: codexStart + `{"type":"turn.completed","usage":{"input_tokens":0,"output_tokens":0}}`, want: failure.QuotaExhausted, text: "seems"},
+		{id: "E08 exit 41", cli: "gemini", exit: agent.Exit{Code: 41}, want: failure.AuthInvalid},
+		{id: "E08 exit 42", cli: "gemini", exit: agent.Exit{Code: 42}, want: failure.CLIConfig},
+		{id: "E08 exit 53", cli: "gemini", exit: agent.Exit{Code: 53}, want: failure.AgentMaxTurns},
+		{id: "E09 noise of retries", cli: "gemini", stdout: `{"type":"message","role":"assistant","content":"done"}` + "\n" + `{"type":"result","status":"success"}`, stderr: "Error: Attempt 1 failed with status 429. Retrying with backoff", want: ""},
+		{id: "E10 nothing at all", cli: "gemini", want: failure.NoOutput},
+		{id: "E12 an error, exit 0", cli: "opencode", stdout: `{"type":"error","error":{"name":"APIError","data":{"message":"overloaded","statusCode":529}}}`, want: failure.ServerOverload},
+		{id: "E14 nothing at all", cli: "copilot", want: failure.NoOutput},
+		{id: "E14 not signed in", cli: "copilot", stderr: "Error: No authentication information found.", want: failure.AuthMissing},
+		{id: "E16 an echo of the prompt", cli: "codex", stderr: "user: repair this\nERROR: 401 unauthorized", given: "repair this\nERROR: 401 unauthorized\n", exit: agent.Exit{Code: 1}, want: failure.CLIError},
+		{id: "E16 words without a mark", cli: "claude", stderr: "the log said 401 unauthorized", exit: agent.Exit{Code: 1}, want: failure.CLIError},
+		{id: "E17 killed from outside", cli: "pi", stdout: `{"type":"agent_start"}`, exit: agent.Exit{Code: 137, Signal: "SIGKILL"}, want: failure.KilledExternally},
+		{id: "E20 vague, then specific", cli: "copilot", stdout: `{"type":"session.error","data":{"message":"it went wrong"}}` + "\n" + `{"type":"session.error","data":{"message":"x","statusCode":429}}` + "\n" + `{"type":"result","exitCode":1}`, want: failure.RateLimited},
+		{id: "E20 specific, then vague", cli: "copilot", stdout: `{"type":"session.error","data":{"message":"x","statusCode":429}}` + "\n" + `{"type":"session.error","data":{"message":"it went wrong"}}` + "\n" + `{"type":"result","exitCode":1}`, want: failure.RateLimited},
+		{id: "G80 refused, then allowed", cli: "claude", stdout: claudeLimit + `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"}}` + "\n", exit: agent.Exit{Code: 1}, want: failure.CLIError},
+		{id: "G81 refused, and a success", cli: "claude", stdout: claudeLimit + claudeGood, want: ""},
+		{id: "G82 refused until later", cli: "claude", stdout: claudeLimit, exit: agent.Exit{Code: 1}, want: failure.RateLimited, text: "limit is reached"},
+		{id: "G82 refused, and an error", cli: "claude", stdout: claudeLimit + `{"type":"result","subtype":"success","is_error":true,"result":"You've hit your limit"}`, exit: agent.Exit{Code: 1}, want: failure.RateLimited},
+		{id: "G84 no credit, on stderr", cli: "claude", stderr: "API Error: Credit balance is too low", exit: agent.Exit{Code: 1}, want: failure.Billing},
+		{id: "G84 no credit, in what it says", cli: "claude", stdout: `{"type":"assistant","message":{"content":[{"type":"text","text":"API Error: Credit balance is too low"}]}}` + "\n", exit: agent.Exit{Code: 1}, want: failure.CLIError},
+		{id: "G86 a later result without words", cli: "claude", stdout: claudeGood + `{"type":"result","subtype":"success","is_error":false,"result":null}` + "\n" + `{"type":"result","subtype":"error_during_execution","is_error":true}`, want: ""},
+		{id: "C33 stays what it was", cli: "opencode", stdout: `{"type":"text","part":{"text":"prose"}}`, want: failure.StreamFailure},
+		{id: "C38 a line of 9 MB", cli: "codex", stdout: codexStart + `{"type":"item.completed","item":{"type":"command_execution","aggregated_output":"` + strings.Repeat("x", 9<<20) + `"}}` + "\n" + `{"type":"item.completed","item":{"type":"agent_message","text":"done"}}` + "\n" + `{"type":"turn.completed","usage":{"input_tokens":1}}`, want: ""},
+		{id: "C40 a limit with a date", cli: "codex", stderr: "ERROR: You've hit your usage limit. Try again at Apr 28th, 2026 10:03 PM.", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted},
+		{id: "C41 the same beside a success", cli: "codex", stdout: codexStart + `{"type":"item.completed","item":{"type":"agent_message","text":"done"}}` + "\n" + `{"type":"turn.completed","usage":{"input_tokens":1}}`, stderr: "ERROR: You've hit your usage limit.", want: ""},
+		{id: "C42 no tools", cli: "codex", stdout: codexStart, stderr: "2026-01-01T00:00:00Z ERROR codex_core: handshaking with MCP server failed: x", exit: agent.Exit{Code: 143, Signal: "SIGTERM"}, want: failure.MCPHandshakeFailed},
+		{id: "C44 no program", cli: "pi", stderr: "pi: not found", exit: agent.Exit{Code: 127}, want: failure.CLINotInPath},
+		{id: "C45 a vague end, and a limit on stderr", cli: "gemini", stdout: `{"type":"result","status":"error","error":{"message":"it went wrong"}}`, stderr: "Error: got status: 429 Too Many Requests", exit: agent.Exit{Code: 1}, want: failure.RateLimited},
+		{id: "C46 a quota, then a vague end", cli: "gemini", stdout: `{"type":"error","severity":"error","message":"You have exhausted your daily quota on this model."}` + "\n" + `{"type":"result","status":"error"}`, exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted},
+		{id: "a success on our signal", cli: "copilot", stdout: `{"type":"assistant.message","data":{"content":"working"}}` + "\n" + `{"type":"abort"}` + "\n" + `{"type":"result","exitCode":0}`, exit: agent.Exit{IdledOut: true}, want: failure.IdleTimeout},
+		{id: "no events", cli: "codex", stdout: "Welcome!\n", want: failure.ParseError},
+		{id: "the last line has no end", cli: "claude", stdout: claudeSays + strings.TrimSpace(claudeGood), want: ""},
+		{id: "half of the last line", cli: "claude", stdout: claudeSays + claudeGood[:30], want: failure.StreamFailure},
+		{id: "a limit of a pi that ends in a long line", cli: "pi", stdout: `{"type":"message_end","message":{"role":"assistant","stopReason":"stop","content":[{"type":"text","text":"done"}]}}` + "\n" + `{"type":"agent_end","messages":["` + strings.Repeat("x", 9<<20) + `"]}` + "\n", want: ""},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			t.Parallel()
+			rep := &report{}
+			s := newReading(find(c.cli), agent.Request{}, rep)
+			_, _ = s.stderr().Write([]byte(c.stderr))
+			_, _ = s.stdout().Write([]byte(c.stdout))
+			s.close()
+			f := judge(rep, closing{exit: c.exit, said: s.said, lines: s.lines, given: c.given, exits: s.prog.exit})
+			if f.kind != c.want || !strings.Contains(f.text, c.text) || (f.kind != "") != (f.text != "") {
+				t.Errorf("%q: %s, want %q", f.kind, f.text, c.want)
+			}
+			if strings.HasPrefix(c.id, "G82") && f.wait < time.Hour.Seconds() {
+				t.Errorf("wait %v", f.wait)
+			}
+		})
+	}
+}
+
+// A success event after we told the CLI to end is none.
+func TestSuccessAfterOurSignal(t *testing.T) {
+	t.Parallel()
+	over := false
+	rep := &report{over: func() bool { return over }}
+	read := readClaude(rep)
+	read([]byte(claudeSays))
+	over = true
+	read([]byte(claudeGood))
+	if f := judge(rep, closing{exit: agent.Exit{TimedOut: true}}); f.kind != failure.WallTimeout {
+		t.Errorf("%v", f)
+	}
+}
+
+// Streams of any length take little memory, and what only repeats is not kept.
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	var raw, lines int
+	s := newReading(pi, agent.Request{
+		Raw:  writer(func(p []byte) { raw += len(p) }, new(nopLock)),
+		Note: func(agent.Line) { lines++ },
+	}, &report{})
+	out := s.stdout()
+	update := []byte(`{"type":"message_update","x":"` + strings.Repeat("y", 1<<16) + `"}` + "\n")
+	for range 500 {
+		_, _ = out.Write(update)
+	}
+	if raw != 0 || s.leftOut == 0 {
+		t.Errorf("%d bytes of repetition were kept", raw)
+	}
+	other := []byte(`{"type":"tool_execution_start","toolName":"read","args":{"path":"` + strings.Repeat("y", 1<<16) + `"}}` + "\n")
+	for range 500 {
+		_, _ = out.Write(other)
+	}
+	if raw > maxTotal+1<<17 || raw < maxTotal-1<<17 {
+		t.Errorf("%d bytes were kept", raw)
+	}
+	for range maxLines {
+		_, _ = out.Write([]byte(`{"type":"tool_execution_start","toolName":"read"}` + "\n"))
+	}
+	if lines > maxLines {
+		t.Errorf("%d lines", lines)
+	}
+}
+
+type nopLock struct{}
+
+func (*nopLock) Lock()   {}
+func (*nopLock) Unlock() {}

@@ -1,0 +1,131 @@
+package cli
+
+// The kinds of errors that CLIs report in words. Only fields for errors, and lines of stderr that the CLI itself
+// marks as errors, come here: never what the model said, what a tool printed, or a prompt that is echoed.
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/model"
+)
+
+// phrases are the CLIs' own words, in small letters, the more specific first.
+var phrases = []struct {
+	kind  failure.Kind
+	words []string
+}{
+	{failure.TokenRefreshLost, []string{"could not be refreshed", "refresh token"}},
+	{failure.MCPHandshakeFailed, []string{"handshaking with mcp server failed"}},
+	{failure.CLIConfig, []string{
+		"no conversation found", "session not found", "no rollout found", "invalid session identifier",
+		"no session found", "no session, task, or name matched", "unknown option", "unexpected argument",
+		"unknown argument",
+	}},
+	{failure.AuthMissing, []string{
+		"not logged in", "not signed in", "please run /login", "please log in", "no authentication information",
+		"set an auth method", "specify one of the following environment variables", "no api key",
+		"authentication required",
+	}},
+	{failure.QuotaExhausted, []string{
+		"usage limit", "session limit", "5-hour limit", "weekly limit", "upgrade to plus", "quota_exhausted",
+		"terminalquotaerror", "exhausted your daily quota", "out of credits",
+	}},
+	{failure.ModelNotFound, []string{
+		"issue with the selected model", "does not exist or you do not have access", "model not found",
+	}},
+	{failure.ContextOverflow, []string{"prompt is too long", "prompt as too long", "contextoverflowerror"}},
+	{failure.RequestTooLarge, []string{"request too large", "exceeds the maximum size"}},
+	{failure.AgentError, []string{"output token maximum", "max_output_tokens"}},
+	{failure.EmptyOutput, []string{"empty response with no text", "no response was returned"}},
+	{failure.ServerOverload, []string{"high demand", "temporarily limiting requests"}},
+	{failure.DNSNotFound, []string{"enotfound", "getaddrinfo", "dns error"}},
+	{failure.TLSError, []string{"certificate", "self-signed", "err_tls"}},
+	{failure.TransportDisconnect, []string{
+		"econnrefused", "connection refused", "econnreset", "connection to the api was lost", "fetch failed",
+		"could not connect", "waiting for network", "connection error", "network error",
+	}},
+	{failure.StreamFailure, []string{
+		"stream disconnected", "terminated", "incomplete json", "without finish", "without a finish",
+		"json parse error", "mid-response", "malformed response", "missing finish_reason",
+		"without sending any chunks", "unexpected eof", "stream closed", "unterminated", "idle timeout",
+		"could not parse message",
+	}},
+}
+
+// statusIn finds the status of HTTP that a text begins with or names.
+var statusIn = lazyregexp.New(`(?i)(?:^|\bstatus:? |\bhttp |\berror: |\()([45]\d\d)\b`)
+
+// kindOf returns the kind of an error, failure.Unknown if nothing tells. Status and codes may be missing: a message
+// may hold them, also as the body of the provider's answer.
+func kindOf(status int, codes []string, message string) failure.Kind {
+	if from := strings.IndexByte(message, '{'); from >= 0 {
+		var body struct {
+			Error struct {
+				Code    any    `json:"code"` // a number or a word
+				Status  string `json:"status"`
+				Type    string `json:"type"`
+				Message string `json:"message"`
+			} `json:"error"`
+		}
+		if json.NewDecoder(strings.NewReader(message[from:])).Decode(&body) == nil && body.Error.Message != "" {
+			e := body.Error
+			switch code := e.Code.(type) {
+			case float64:
+				status = int(code)
+			case string:
+				codes = append(codes, code)
+			}
+			codes, message = append(codes, e.Status, e.Type), e.Message
+		}
+	}
+	if m := statusIn().FindStringSubmatch(message); status == 0 && m != nil {
+		status, _ = strconv.Atoi(m[1])
+	}
+	kind := model.KindOf(status, codes, message)
+	switch kind {
+	case failure.Unknown, failure.TransportDisconnect, failure.InvalidRequest, failure.RateLimited, failure.AuthInvalid:
+		// words of the CLI itself may tell more
+	default:
+		return kind
+	}
+	if own := worded(message); own != "" && (kind != failure.RateLimited || own == failure.QuotaExhausted) &&
+		(kind != failure.AuthInvalid || own == failure.AuthMissing || own == failure.TokenRefreshLost) {
+		return own
+	}
+	return kind
+}
+
+// worded returns the kind that a CLI's own words stand for; empty: none.
+func worded(message string) failure.Kind {
+	text := strings.ToLower(strings.ReplaceAll(message, "’", "'"))
+	for _, p := range phrases {
+		for _, w := range p.words {
+			if strings.Contains(text, w) {
+				return p.kind
+			}
+		}
+	}
+	return ""
+}
+
+// errorLine matches a line of stderr that a CLI itself marks as an error; its group is what follows. A log of Rust
+// has a time and a module.
+var errorLine = lazyregexp.New(
+	`^(?:\[?\S{0,40}\]? ?ERROR[: ]+(?:[\w:]+: )?|(?:\w+: )?(?:[Ee]rror|[Ff]atal|API Error)\b[^:]{0,60}: ?|\[?API Error: )(.*)`)
+
+// complaint returns the fault that stderr tells, empty if it tells none. A line that the agent was given, in its
+// prompt or its context pack, is an echo.
+func complaint(lines []string, given string) (f fault) {
+	for _, line := range lines {
+		m := errorLine().FindStringSubmatch(line)
+		if m == nil || given != "" && strings.Contains(given, line) {
+			continue
+		}
+		f = fault{kind: kindOf(0, nil, m[1]), text: short(line)}.or(f)
+	}
+	return f
+}

@@ -1,0 +1,90 @@
+// Package knowncli has what PIPELINE.hcl may say of the agent CLIs that we know: their names, the protocols that they
+// can speak, and the arguments that are ours to give. How they are started and read is in hooks/agent/cli.
+package knowncli
+
+import (
+	"slices"
+	"strings"
+)
+
+// A CLI is a program that works on code with a model.
+type CLI struct {
+	Name string
+	// Wires are the protocols that it can speak with a provider, as internal/model calls them. The first is meant where
+	// none is given.
+	Wires []string
+	// Model is asked for where PIPELINE.hcl names none and the CLI has no choice of its own; empty: it has.
+	NeedsModel bool
+	// reserved are the flags that args must not have: they decide how we start the CLI and read it, would put a key
+	// where other users see it, or load what runs commands.
+	reserved []string
+}
+
+// table is in the order in which init looks for the CLIs.
+var table = []CLI{
+	{
+		Name: "claude", Wires: []string{"anthropic"},
+		reserved: flags("-p --print --verbose --output-format --input-format --json-schema --resume -r --continue -c " +
+			"--session-id --fork-session --no-session-persistence --settings --setting-sources --mcp-config " +
+			"--strict-mcp-config --dangerously-skip-permissions --model --api-key --add-dir --plugin-dir"),
+	},
+	{
+		Name: "codex", Wires: []string{"openai"},
+		reserved: flags("exec resume --json --output-schema --color --ephemeral --model -m --cd -C --profile " +
+			"--output-last-message -o --add-dir --dangerously-bypass-approvals-and-sandbox"),
+	},
+	{
+		Name: "gemini", Wires: []string{"gemini"},
+		reserved: flags("-p --prompt -i --prompt-interactive -o --output-format --resume -r --session-id --model -m " +
+			"--approval-mode -y --yolo --skip-trust --list-sessions --include-directories --extensions -e"),
+	},
+	{
+		Name: "opencode", Wires: []string{"openai_chat", "anthropic"}, NeedsModel: true,
+		reserved: flags("run serve --hostname --port --print-logs --format --session -s --continue -c --fork --model " +
+			"-m --auto --attach --dir --share --file -f"),
+	},
+	{
+		Name: "copilot", Wires: []string{"openai_chat", "anthropic"}, NeedsModel: true,
+		reserved: flags("-p --prompt -i --interactive -s --silent --output-format --stream --no-color --share " +
+			"--share-gist --resume --continue --allow-all --model --additional-mcp-config --add-dir"),
+	},
+	{
+		Name: "pi", Wires: []string{"openai_chat", "openai", "anthropic"}, NeedsModel: true,
+		reserved: flags("--mode --print -p --continue -c --resume -r --session --fork --session-dir --no-session " +
+			"--export --list-models --help -h --version -v --api-key --provider --model --extension -e"),
+	},
+}
+
+func flags(words string) []string { return strings.Fields(words) }
+
+// Names returns the names of all CLIs.
+func Names() []string {
+	names := make([]string, len(table))
+	for i, c := range table {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// Find returns a CLI by name.
+func Find(name string) (CLI, bool) {
+	i := slices.IndexFunc(table, func(c CLI) bool { return c.Name == name })
+	if i < 0 {
+		return CLI{}, false
+	}
+	return table[i], true
+}
+
+// Reserved returns the first of args that is ours to give, as --flag VALUE, --flag=VALUE or -fVALUE; empty: none is.
+func (c CLI) Reserved(args []string) string {
+	for _, a := range args {
+		flag, _, _ := strings.Cut(a, "=")
+		if slices.ContainsFunc(c.reserved, func(r string) bool {
+			short := len(r) == 2 && r[0] == '-' && strings.HasPrefix(a, r) && !strings.HasPrefix(a, "--")
+			return r == flag || short
+		}) {
+			return flag
+		}
+	}
+	return ""
+}
