@@ -68,7 +68,7 @@ func traceStreams(name string) (bool, error) {
 	if err != nil {
 		return false, exit.Refuse("--trace %s: %v", name, err)
 	}
-	if there, err := os.Stat(name); err == nil && strings.HasPrefix(name, "/dev/") &&
+	if there, err := os.Stat(name); err == nil && strings.HasPrefix(name, "/dev/") && !strings.HasPrefix(name, "/dev/shm/") &&
 		there.Mode()&(os.ModeCharDevice|os.ModeNamedPipe) != 0 {
 		return true, nil
 	}

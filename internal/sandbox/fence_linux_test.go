@@ -96,11 +96,44 @@ s = socket.create_server(("127.0.0.1", 0)); c = socket.create_connection(s.getso
 				}
 				work, more := t.TempDir(), t.TempDir()
 				b := Box{Tier: tier, Copy: work, Write: []string{more}, Tmp: t.TempDir()}
+				if b.shm() == "" && name == "python multiprocessing" {
+					t.Skip("the folder for temporary files is in /dev/shm, or there is none")
+				}
 				out, res := outputOf(t, b, Command{Argv: []string{"sh", "-c", "set -e; " + script, "sh", more, py}, Dir: work, Env: testEnv})
 				if res.ExitCode != 0 {
 					t.Errorf("exit code %d: %s", res.ExitCode, out)
 				}
 			})
+		}
+	}
+}
+
+// Shared memory is where a person may also keep a tree, and a cache folder: then nothing but the copy is written there.
+func TestFenceOfATreeInMemory(t *testing.T) {
+	t.Parallel()
+	needTier(t, Fence)
+	memory, err := os.MkdirTemp("/dev/shm", "async-pipeline-test-")
+	if err != nil {
+		t.Skip("no /dev/shm")
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(memory) })
+	disk, err := os.MkdirTemp("/var/tmp", "async-pipeline-test-")
+	if err != nil {
+		t.Skip("no /var/tmp")
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(disk) })
+	for name, b := range map[string]Box{
+		"the tree": {Tree: memory, Copy: disk},
+		"the copy": {Tree: disk, Copy: filepath.Join(memory, "copy")},
+		"both":     {Tree: memory, Copy: filepath.Join(memory, "copy")},
+	} {
+		if err := os.MkdirAll(b.Copy, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		b.Tier = Fence
+		out, res := outputOf(t, b, sh(`cd "$1" && echo x > f && rm f && ! echo x > "$2/f" && ! echo x > "$3/f"`, b.Copy, memory, b.Tree))
+		if res.ExitCode != 0 {
+			t.Errorf("%s: exit code %d: %s", name, res.ExitCode, out)
 		}
 	}
 }

@@ -20,7 +20,7 @@ type Tier string
 const (
 	None Tier = "none" // not confined
 	// Landlock: writing is refused outside Box.Write; reading and the network are open, and so are modes, owners,
-	// times, /dev/shm
+	// times, and /dev/shm where neither the tree nor the copy is in it
 	Fence Tier = "fence"
 	// Fence, in a mount namespace in which Copy is mounted at Tree, /tmp and /dev/shm are private, and everything else
 	// is read-only

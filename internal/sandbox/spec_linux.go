@@ -39,9 +39,18 @@ func (r *refusal) Error() string { return r.Text }
 
 // The runner plans a box, because it still sees the whole machine.
 
-// alwaysWritable are the devices that programs need to write: multiprocessing and openpty use shm and pts.
-var alwaysWritable = []string{
-	"/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm",
+// alwaysWritable are the devices that programs need to write: openpty uses pts.
+var alwaysWritable = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"}
+
+// shm returns the folder for shared memory, which multiprocessing uses; empty where a command may not write it: outside
+// of View it is the machine's, and may hold the tree, or the base and other copies beside the copy.
+func (b Box) shm() string {
+	shm := resolved("/dev/shm")
+	holds := func(p string) bool { _, ok := below(shm, resolved(p)); return p != "" && ok }
+	if !isDir(shm) || b.Tier != View && (holds(b.Tree) || holds(b.Copy)) {
+		return ""
+	}
+	return shm
 }
 
 // plan returns the spec of a command in a box that confines it.
@@ -62,6 +71,9 @@ func (b Box) plan(c Command) (spec, error) {
 		}
 	}
 	s.Write = outermost(s.Write)
+	if shm := b.shm(); shm != "" {
+		s.Write = append(s.Write, shm) // in View it holds nothing of the others, which are mounted there
+	}
 	return s, nil
 }
 

@@ -228,11 +228,14 @@ func TestViewKeepsWhatIsNeeded(t *testing.T) {
 func TestViewFollowsNoPlantedSymlink(t *testing.T) {
 	t.Parallel()
 	needTier(t, View)
-	p := newPlace(t, t.TempDir(), t.TempDir())
+	tree, err := os.MkdirTemp("/tmp", "async-pipeline-test-")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(tree) })
+	p := newPlace(t, tree, t.TempDir())
 	victim := elsewhere(t)
 	top := strings.Split(strings.TrimPrefix(p.tree, "/tmp/"), "/")[0]
 	must(t, os.Symlink(victim, filepath.Join(p.tmp, top)))
-	_, err := p.box().Run(t.Context(), Command{Argv: []string{"true"}, Dir: p.tree, Env: testEnv})
+	_, err = p.box().Run(t.Context(), Command{Argv: []string{"true"}, Dir: p.tree, Env: testEnv})
 	if err == nil || !strings.Contains(err.Error(), "a symlink stands in the way") {
 		t.Errorf("error %v", err)
 	}
