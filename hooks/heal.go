@@ -215,7 +215,7 @@ func (j *job) inCopies(ctx context.Context, at homes.Places, agents []agent.Agen
 
 // open makes the folders that the hook's processes may write, after it settled what a killed runner left there.
 func (j *job) open(ctx context.Context, at homes.Places, tier sandbox.Tier) (*homes.Homes, error) {
-	done, err := leftovers.SettleLocked(ctx, j.Store, at, j.Redact)
+	done, err := leftovers.SettleLocked(ctx, j.Store, at, j.Redact, j.Bin)
 	for _, text := range done {
 		j.log.Step("%s", text)
 	}

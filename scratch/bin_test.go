@@ -30,7 +30,7 @@ func TestBin(t *testing.T) {
 	dead, err := json.Marshal(stamp{1, process.Stamp{PID: 1 << 30, Start: 1, Boot: process.Self().Boot}})
 	must(t, err)
 	must(t, os.WriteFile(gone+stampSuffix, dead, 0o600))
-	left, err := Sweep(parent)
+	left, err := Sweep(parent, nil)
 	if err != nil || len(left) != 1 || left[0].Dir != gone {
 		t.Errorf("%v %v", left, err)
 	}

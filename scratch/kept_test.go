@@ -328,7 +328,7 @@ func TestKeptKilled(t *testing.T) {
 		e.fresh()
 		must(t, cmd.Process.Kill())
 		_ = cmd.Wait() // it was killed
-		_, err := Sweep(work)
+		_, err := Sweep(work, nil)
 		must(t, err)
 		if left := held(t, work); len(left) > 0 {
 			t.Fatalf("not swept: %q", left)

@@ -106,15 +106,15 @@ func readStamp(dir string, made *time.Time) (known, live bool) {
 	return true, s.Alive()
 }
 
-// Sweep removes the folders that Leftovers lists, and returns them.
-func Sweep(parent string) ([]Leftover, error) {
+// Sweep removes the folders that Leftovers lists, by the bin, and returns them.
+func Sweep(parent string, bin *Bin) ([]Leftover, error) {
 	left, err := Leftovers(parent)
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
 	for _, l := range left {
-		errs = append(errs, remove(l.Dir))
+		errs = append(errs, bin.Remove(l.Dir))
 	}
 	return left, errors.Join(append(errs, sweepStamps(parent))...)
 }

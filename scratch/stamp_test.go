@@ -16,7 +16,7 @@ func TestSweep(t *testing.T) {
 	if left, err := Leftovers(filepath.Join(t.TempDir(), "none")); err != nil || left != nil {
 		t.Error(left, err)
 	}
-	if left, err := Sweep(filepath.Join(t.TempDir(), "none")); err != nil || left != nil {
+	if left, err := Sweep(filepath.Join(t.TempDir(), "none"), nil); err != nil || left != nil {
 		t.Error(left, err)
 	}
 	top := newRepo(t, map[string]string{"a": "1"})
@@ -36,7 +36,7 @@ func TestSweep(t *testing.T) {
 	for _, p := range []string{"noted", "oldtorn", "oldtorn.stamp", ".stamp-1"} {
 		must(t, os.Chtimes(filepath.Join(parent, p), old, old))
 	}
-	left, err := Sweep(parent)
+	left, err := Sweep(parent, nil)
 	must(t, err)
 	var names []string
 	for _, l := range left {
@@ -130,12 +130,12 @@ func TestFolder(t *testing.T) {
 		must(t, os.MkdirAll(filepath.Join(dir, "read-only", "below"), 0o700))
 		must(t, os.Chmod(filepath.Join(dir, "read-only"), 0o500))
 	}
-	if left, err := Sweep(parent); err != nil || len(left) > 0 {
+	if left, err := Sweep(parent, nil); err != nil || len(left) > 0 {
 		t.Errorf("swept while its maker lives: %v %v", left, err)
 	}
 	// The stamp of a process that is no more: pid 1 of another boot.
 	must(t, os.WriteFile(dir+stampSuffix, []byte(`{"schema_version":1,"pid":1,"start":1,"boot":"another"}`), 0o600))
-	if left, err := Sweep(parent); err != nil || len(left) != 1 {
+	if left, err := Sweep(parent, nil); err != nil || len(left) != 1 {
 		t.Errorf("swept %v %v", left, err)
 	}
 	must(t, Folder(dir))

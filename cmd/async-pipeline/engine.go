@@ -193,7 +193,7 @@ func sweep(prog *program, store *record.Store) {
 	if err != nil {
 		return // said when it is needed
 	}
-	settled, err := leftovers.Settle(context.Background(), store, cache, prog.Secrets)
+	settled, err := leftovers.Settle(context.Background(), store, cache, prog.Secrets, &prog.bin)
 	for _, s := range settled {
 		prog.Messages().Note(s)
 	}

@@ -62,9 +62,12 @@ type Kept struct {
 }
 
 // Gone reports whether the root no longer exists.
-func (k *Kept) Gone() bool {
-	_, err := os.Lstat(k.Root)
-	return k.Root != "" && errors.Is(err, fs.ErrNotExist)
+func (k *Kept) Gone() bool { return gone(k.Root) }
+
+// gone reports whether a root that is known no longer exists.
+func gone(root string) bool {
+	_, err := os.Lstat(root)
+	return root != "" && errors.Is(err, fs.ErrNotExist)
 }
 
 // doomed is the beginning of the name of a kept folder that is being removed.
@@ -174,11 +177,8 @@ func readKept(in *os.Root, cache, name string) (k Kept, ours bool, err error) {
 	if info, err := in.Lstat(name); err == nil {
 		k.Used = info.ModTime()
 	}
-	file := filepath.Join(name, rootFile)
-	if info, err := in.Lstat(file); err == nil && info.Mode().IsRegular() && info.Size() < 1<<16 {
-		if b, err := in.ReadFile(file); err == nil {
-			k.Root, k.Used = strings.TrimSuffix(string(b), "\n"), info.ModTime()
-		}
+	if root, used := rootOf(in, name); root != "" {
+		k.Root, k.Used = root, used
 	}
 	k.BaseBytes = allocated(filepath.Join(k.Dir, walkFile))
 	if size, ok := scratch.KeptSize(filepath.Join(k.Dir, baseFolder)); ok {
@@ -196,6 +196,56 @@ func readKept(in *os.Root, cache, name string) (k Kept, ours bool, err error) {
 		k.Busy = true // in doubt it is
 	}
 	return k, true, err
+}
+
+// A Work is the folder of one root below a cache folder that holds the copies of a hook, see Places.
+type Work struct {
+	Dir  string
+	Root string // empty: not known
+}
+
+// Of reports whether the folder belongs to a root's store.
+func (w Work) Of(store *record.Store) bool { return filepath.Base(w.Dir) == folderOf(store) }
+
+// Gone reports whether the root no longer exists.
+func (w Work) Gone() bool { return gone(w.Root) }
+
+// AllWork lists the folders of all roots that hold copies below cache, as AllKept those that are kept.
+func AllWork(cache string) ([]Work, error) {
+	top, err := os.OpenRoot(cache)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = top.Close() }() // it was only read
+	entries, err := fs.ReadDir(top.FS(), "scratch")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var all []Work
+	for _, e := range entries {
+		if e.IsDir() && keptName().MatchString(e.Name()) {
+			root, _ := rootOf(top, filepath.Join("kept", e.Name()))
+			all = append(all, Work{filepath.Join(cache, "scratch", e.Name()), root})
+		}
+	}
+	return all, err
+}
+
+// rootOf returns the root that a kept folder was made for, and when a hook last used it.
+func rootOf(in *os.Root, kept string) (root string, used time.Time) {
+	file := filepath.Join(kept, rootFile)
+	info, err := in.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() >= 1<<16 {
+		return "", time.Time{}
+	}
+	b, err := in.ReadFile(file)
+	if err != nil {
+		return "", time.Time{}
+	}
+	return strings.TrimSuffix(string(b), "\n"), info.ModTime()
 }
 
 // isOurs reports whether nothing is in a kept folder that we did not make.

@@ -50,9 +50,9 @@ func Find(ctx context.Context, store *record.Store, cache string) (Found, error)
 }
 
 // Settle ends what a killed runner began: what its agents had changed becomes rescue patches, its fixes are sealed as
-// interrupted, and only then its copies are removed. It returns what it did, in words for a person. While another
-// process holds heal.lock it does nothing.
-func Settle(ctx context.Context, store *record.Store, cache string, secrets *redact.Set) ([]string, error) {
+// interrupted, and only then its copies are removed, by the bin. It returns what it did, in words for a person. While
+// another process holds heal.lock it does nothing.
+func Settle(ctx context.Context, store *record.Store, cache string, secrets *redact.Set, bin *scratch.Bin) ([]string, error) {
 	if !recordfile.Exists(store.Dir) || none(store, cache) {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func Settle(ctx context.Context, store *record.Store, cache string, secrets *red
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
-	said, err := SettleLocked(ctx, store, at, secrets)
+	said, err := SettleLocked(ctx, store, at, secrets, bin)
 	return said, errors.Join(err, lock.Unlock())
 }
 
@@ -81,7 +81,9 @@ func none(store *record.Store, cache string) bool {
 }
 
 // SettleLocked is Settle for a caller that holds heal.lock.
-func SettleLocked(ctx context.Context, store *record.Store, at homes.Places, secrets *redact.Set) ([]string, error) {
+func SettleLocked(
+	ctx context.Context, store *record.Store, at homes.Places, secrets *redact.Set, bin *scratch.Bin,
+) ([]string, error) {
 	fixes := &fix.Store{Root: store.Root, Dir: store.Dir}
 	drafts, err := draft.Resume(fixes, secrets.Bytes)
 	errs := []error{err}
@@ -100,7 +102,7 @@ func SettleLocked(ctx context.Context, store *record.Store, at homes.Places, sec
 	if !kept { // better a copy too many than lost work
 		return said, errors.Join(errs...)
 	}
-	_, err = scratch.Sweep(at.Work)
+	_, err = scratch.Sweep(at.Work, bin)
 	return said, errors.Join(append(errs, err)...)
 }
 

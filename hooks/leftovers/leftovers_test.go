@@ -12,6 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -39,7 +40,7 @@ func TestSettle(t *testing.T) {
 	}))
 	fixtest.Check(t, d.Close())
 
-	said, err := Settle(t.Context(), store, cache, &redact.Set{})
+	said, err := Settle(t.Context(), store, cache, &redact.Set{}, nil)
 	if err != nil || len(said) != 1 || !strings.Contains(said[0], "attempt-2.patch") {
 		t.Fatalf("%q, %v", said, err)
 	}
@@ -63,14 +64,14 @@ func TestSettleNothing(t *testing.T) {
 	at, err := homes.Find(t.Context(), store, cache)
 	fixtest.Check(t, err)
 	fixtest.Check(t, os.MkdirAll(at.Work, 0o700))
-	settle := func() {
+	settle := func(bin *scratch.Bin) {
 		t.Helper()
-		said, err := Settle(t.Context(), store, cache, &redact.Set{})
+		said, err := Settle(t.Context(), store, cache, &redact.Set{}, bin)
 		if err != nil || len(said) != 0 {
 			t.Fatalf("%q, %v", said, err)
 		}
 	}
-	settle()
+	settle(nil)
 	if _, err := os.Stat(filepath.Join(store.Dir, "heal.lock")); err == nil {
 		t.Error("the lock was taken")
 	}
@@ -82,9 +83,16 @@ func TestSettleNothing(t *testing.T) {
 		return copied
 	}
 	left := leave(at.Work)
-	settle()
+	settle(nil)
 	if _, err := os.Stat(left); err == nil {
 		t.Error("a copy is still there")
+	}
+	var full scratch.Bin // nothing is removed before it is emptied, or by it any more
+	fixtest.Check(t, full.Empty())
+	left = leave(at.Work)
+	settle(&full)
+	if entries, err := os.ReadDir(at.Work); err != nil || len(entries) != 2 || recordfile.Exists(left) {
+		t.Errorf("not set aside, with a stamp: %v, %v", entries, err)
 	}
 	private := filepath.Join(temp, "async-pipeline-"+strconv.Itoa(os.Getuid()))
 	leave(filepath.Join(private, "scratch", filepath.Base(at.Work)))

@@ -217,7 +217,7 @@ func (v *replay) replay(ctx context.Context, tier sandbox.Tier, r *Result) (_ *v
 	if err != nil {
 		return nil, err
 	}
-	if _, err := leftovers.SettleLocked(ctx, v.Store, at, v.Redact); err != nil {
+	if _, err := leftovers.SettleLocked(ctx, v.Store, at, v.Redact, v.Bin); err != nil {
 		return nil, err
 	}
 	h := &homes.Homes{

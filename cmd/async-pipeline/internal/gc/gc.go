@@ -23,6 +23,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
+	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
 // Options are what is removed, and who is told.
@@ -48,7 +49,7 @@ type collection struct {
 // why. After an error the rest is done all the same.
 func Collect(p *project.Project, store *record.Store, o Options) (done []view.Removal, left []string, err error) {
 	g := &collection{Options: o, Project: p, store: store}
-	err = errors.Join(g.processes(), g.leftovers(), g.runs(), g.kept(), g.probes())
+	err = errors.Join(g.processes(), g.leftovers(), g.strays(), g.runs(), g.kept(), g.probes())
 	return g.done, g.left, err
 }
 
@@ -99,7 +100,7 @@ func (g *collection) leftovers() error {
 		sizes[c.Dir] = tree.Size(c.Dir)
 	}
 	if !g.DryRun && (len(before.Copies) > 0 || len(before.Fixes) > 0) {
-		said, err := leftovers.Settle(ctx, g.store, cache, g.Secrets)
+		said, err := leftovers.Settle(ctx, g.store, cache, g.Secrets, nil)
 		for _, s := range said {
 			g.Note(s)
 		}
@@ -125,6 +126,41 @@ func (g *collection) leftovers() error {
 			filepath.Dir(before.Rescued[0])+" whose changes could not be stored as a patch; remove them when you have what you need.")
 	}
 	return unseen
+}
+
+// strays removes copies that killed runs left of roots that are gone, and names those of other roots.
+func (g *collection) strays() error {
+	var errs []error
+	for _, cache := range cachedir.Existing(g.Env) {
+		all, err := homes.AllWork(cache)
+		errs = append(errs, err)
+		for _, w := range all {
+			if w.Of(g.store) {
+				continue
+			}
+			copies, err := scratch.Leftovers(w.Dir)
+			errs = append(errs, err)
+			what := english.Count(len(copies), "scratch folder")
+			switch {
+			case len(copies) == 0:
+			case w.Root == "":
+				g.left = append(g.left, "Not touched: "+what+" in "+w.Dir+
+					", which a killed run left; its project is not known.")
+			case !w.Gone():
+				g.left = append(g.left, "Not touched: "+what+" that a killed run left of "+g.Shown(w.Root)+"; gc there removes them.")
+			default:
+				size := tree.Size(w.Dir)
+				if !g.DryRun {
+					_, err = scratch.Sweep(w.Dir, nil)
+					errs = append(errs, err)
+				}
+				if err == nil {
+					g.removed(what+" of "+w.Root, "that folder is gone", size)
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // runs removes all but the newest sealed runs.
