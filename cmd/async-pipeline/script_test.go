@@ -16,13 +16,29 @@ import (
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	must(t, err)
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+		Files:               part(t, files, 5),
 		Setup:               withGo(t, setupScript),
 		Cmds:                scriptCommands(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
+}
+
+// part returns all, and with -short every nth, which it says.
+func part[T any](t *testing.T, all []T, n int) []T {
+	t.Helper()
+	if !testing.Short() {
+		return all
+	}
+	var some []T
+	for i := 0; i < len(all); i += n {
+		some = append(some, all[i])
+	}
+	t.Logf("-short: %d of %d", len(some), len(all))
+	return some
 }
 
 // Every script begins with the promise it keeps and has a category.
