@@ -18,9 +18,10 @@ func gcCommand(prog *program) *cobra.Command {
 		Long: `Ends processes and removes scratch copies that killed runs of this root left,
 after keeping what agents had changed in them, and those of roots that are gone;
 removes kept base copies and build caches of roots that are gone or that nobody
-used for 30 days; and removes old runs: all but the newest N of --keep N or keep_runs of PIPELINE.hcl, never
-one with an open proposal, a damaged one, or one that is ahead of the clock.
-Where neither says how many to keep, no run is removed.`,
+used for 30 days; and removes old runs: all but the newest N of --keep N or
+keep_runs of PIPELINE.hcl, never one with an open proposal, a damaged one, or
+one that is ahead of the clock. Where neither says how many to keep, no run is
+removed.`,
 		Example: `  async-pipeline gc --dry-run
   async-pipeline gc
   async-pipeline gc --keep 20`,
