@@ -40,7 +40,7 @@ var table = map[string]entry{
 	"hooks/verify":                     {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/agent", "hooks/budget", "hooks/checkfile", "hooks/review", "hooks/fix", "hooks/failedtask", "hooks/homes", "hooks/progress", "internal/..."}},
 	"hooks/leftovers":                  {4, []string{"pipeline/record", "scratch", "hooks/fix/...", "hooks/homes", "internal/..."}},
 	"hooks/runaudit":                   {4, []string{"pipeline/record", "hooks/fix/...", "internal/..."}},
-	"hooks/agent/configured":           {5, []string{"pipeline", "hooks/agent/...", "internal/model"}},
+	"hooks/agent/configured":           {5, []string{"pipeline", "hooks/agent/...", "hooks/homes", "internal/model"}},
 	"hooks/person":                     {3, []string{"pipeline/record", "internal/sandbox"}},
 	"hooks/budget":                     {3, []string{"pipeline", "hooks/agent", "internal/..."}},
 	"hooks/progress":                   {2, nil},

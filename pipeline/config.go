@@ -149,8 +149,16 @@ type Agent struct {
 	Name    string
 	Pos     Pos
 	Command []Text         // a program: prompt and context pack on stdin, works in its current directory
+	Given   Given          // to a program
 	Retry   failure.Policy // of a program
 	Model   *ModelAgent    // our own loop with a model
+}
+
+// Given is what the program of an agent gets of the person's, besides what every agent gets.
+type Given struct {
+	Env     []EnvVar // sorted by name
+	PassEnv []string // names in the person's environment; a * at the end stands for the rest of a name
+	Files   []string // "~/…", slash-separated and clean: below the person's HOME
 }
 
 // A ModelAgent is our own loop with a model of a provider.

@@ -60,6 +60,9 @@ var attributes = map[string]string{
 	"task.scratch.exclude":                 `exclude = ["nothing"]`,
 	"agent":                                `agent "apply" {`,
 	"agent.command":                        `command = ["sh", "-c", "cat >/dev/null; echo hello > greeting.txt"]`,
+	"agent.env":                            `env = { APPLY = "yes" }`,
+	"agent.pass_env":                       `pass_env = ["APPLY", "ASYNC_*"]`,
+	"agent.files":                          `files = []`,
 	"agent.provider":                       ``, // of agent yes
 	"agent.model":                          ``,
 	"agent.base_url":                       ``,

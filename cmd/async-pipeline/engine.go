@@ -50,7 +50,7 @@ func newEngine(prog *program, c *pipeline.Config, s *record.Sealed, screen *view
 	return &hooks.Engine{
 		Config: c, Store: record.At(c.Root), Redact: prog.Secrets, Environ: prog.Environ, Cache: cache, Bin: &prog.bin,
 		RunTask: taskRunner(prog, c).RunTask,
-		Agents:  configured.Agents(c, func(program string) error { return prog.FindProgram(c.Root, program) }),
+		Agents:  configured.Agents(c, prog.Environ, func(program string) error { return prog.FindProgram(c.Root, program) }),
 		Tier:    tier, CI: f.ci, Asked: f.asked,
 		Observer: hooks.Observer{
 			Started: func(s hooks.Started) { showHook(screen, live, s) },

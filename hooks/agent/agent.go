@@ -102,6 +102,7 @@ type Turn struct {
 	CLI, CLIVersion string
 	Metered         *bool
 
+	Given *Given // nil: nothing
 	// Resume continues the conversation of this turn. nil means that the agent keeps none, and that the next turn is a
 	// new one.
 	Resume func(ctx context.Context, r Request) (Turn, error)
@@ -122,6 +123,12 @@ type Tokens struct {
 type Commands struct {
 	Allowed *int `json:"allowed"`
 	Refused *int `json:"refused"`
+}
+
+// Given names what an agent's program got of the person's, besides what every agent gets.
+type Given struct {
+	Variables []string // sorted
+	Files     []string // "~/…"
 }
 
 // An Agent is a program or a model that can be asked for a turn.

@@ -129,6 +129,7 @@ func (q *Request) conclude(r *Result, l left) {
 		turn.Requests
 	r.Row.Tokens, r.Row.Commands = fix.Tokens(turn.Tokens), fix.Commands(turn.Commands)
 	r.Row.CostUSD, r.Row.CostAtLeast = turn.CostUSD, turn.CostAtLeast
+	r.Row.Given = (*fix.Given)(turn.Given)
 	kind, evidence := turn.Kind, turn.Evidence
 	if kind == "" && len(l.changes) == 0 {
 		kind, evidence = emptyKind(turn)

@@ -239,6 +239,7 @@ type Attempt struct {
 	Commands   Commands `json:"commands"` // of the native agent only
 
 	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // what is known of the cost, where a part of it is unknown
+	Given       *Given   `json:"given,omitempty"`             // nil: nothing of the person's but what every agent gets
 
 	VerificationMS *int64 `json:"verification_ms"` // of its patch; nil: it was not verified
 
@@ -246,6 +247,12 @@ type Attempt struct {
 	Decision *Decision `json:"decision"`
 	// The question after a turn without a control object; nil: none was needed.
 	Finalizer *Finalizer `json:"finalizer"`
+}
+
+// Given names what an agent's program got of the person's, because PIPELINE.hcl says so. It holds no values.
+type Given struct {
+	Variables []string `json:"variables"`
+	Files     []string `json:"files"` // "~/…"
 }
 
 // A Decision is what followed a failed attempt, and what came of that.

@@ -3,6 +3,7 @@ package hclfile
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -37,11 +38,21 @@ func (r *agents) agent(b *block) *pipeline.Agent {
 					"agent %q is a command and has %s", b.name, name)
 			}
 		}
+		g.Given = pipeline.Given{
+			Env: r.env(b.attrs["env"]), PassEnv: r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName),
+			Files: r.strs(b, "files", `["~/.config/mine/token"]`, r.homeFile),
+		}
 		for _, c := range b.of("retry") {
 			g.Retry = r.agentRetry(c)
 		}
 	case provider != nil:
 		g.Model = r.modelAgent(b)
+		for _, name := range []string{"env", "pass_env", "files"} {
+			if a := b.attrs[name]; a != nil {
+				r.addf(a.NameRange, "It is for programs: the commands that a model runs get nothing of yours.",
+					"agent %q has a provider and %s", b.name, name)
+			}
+		}
 		for _, c := range b.of("retry") {
 			r.addf(c.at, "It is for programs: what fails between us and a provider is retried by our own loop.",
 				"agent %q has a provider and a retry block", b.name)
@@ -63,6 +74,23 @@ func (r *agents) agentCommand(a *hcl.Attribute) []pipeline.Text {
 		}
 	}
 	return r.argv(a, items, ok, "Write command = "+example+".").Argv
+}
+
+// homeFile reads the name of a file below the person's HOME.
+func (r *agents) homeFile(s string, at hcl.Range) (string, bool) {
+	const do = `Write the name of a file below your HOME: "~/.config/mine/token".`
+	rest, ok := strings.CutPrefix(s, "~/")
+	clean := path.Clean(rest)
+	switch {
+	case !ok || strings.HasSuffix(s, "/") || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") ||
+		path.IsAbs(clean):
+		r.addf(at, do, "%q in files is no file below HOME", s)
+	case strings.ContainsAny(s, "*?[]{}"):
+		r.addf(at, "Name each file.", "%q in files is a pattern", s)
+	default:
+		return "~/" + clean, true
+	}
+	return "", false
 }
 
 // agentRetry returns which failures of a program deserve another attempt.

@@ -145,7 +145,10 @@ const agentRetryExample = `agent "mine" {
 `
 
 const agentExample = `agent "mine" {
-  command = ["./tools/agent.sh", "--careful"]
+  command  = ["./tools/agent.sh", "--careful"]
+  env      = { MODE = "headless", TOKEN = secret("MY_TOKEN") }
+  pass_env = ["HTTPS_PROXY"]
+  files    = ["~/.config/mine/token"]
 }
 agent "native" {
   provider  = "anthropic"

@@ -347,7 +347,7 @@ func (r *reader) passName(s string, at hcl.Range) (string, bool) {
 	if namesKey(s) && !r.hides(s) {
 		r.warn(at, s+" is passed without being hidden",
 			fmt.Sprintf("Logs and records show its value wherever a command "+
-				"prints it. If it is secret, write env = { %s = secret(%q) } in the task that needs it.", s, s))
+				"prints it. If it is secret, write env = { %s = secret(%q) } where it is needed.", s, s))
 	}
 	return s, true
 }

@@ -32,6 +32,8 @@ type Command struct {
 	Argv []string
 	Look func(argv0 string) error // returns why a program cannot be started; nil: not asked
 
+	Given Given // to the program, of the person's
+
 	// Policy names those of its failures that deserve another attempt.
 	Policy failure.Policy
 
@@ -48,8 +50,8 @@ func (c *Command) Ready() error {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		return fmt.Errorf("agent %q has no command", c.ID)
 	}
-	if c.Look == nil {
-		return nil
+	if err := c.Given.ready(c.ID); err != nil || c.Look == nil {
+		return err
 	}
 	if err := c.Look(c.Argv[0]); err != nil {
 		return fmt.Errorf("agent %q cannot start %s (%w): install it, make it executable, or correct the agent's command",
@@ -71,8 +73,11 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	}
 	rec := newRecorder(r.Note, r.Raw, r.Secrets)
 	rec.note("prompt", map[string]any{"text": r.Prompt, "pack_bytes": len(r.Pack)})
+	if err := c.Given.place(r.Env, r.Secrets); err != nil {
+		return agent.Turn{}, fmt.Errorf("agent %q: %w", c.ID, err)
+	}
 	exit, err := r.Exec(ctx, agent.Command{
-		Argv: c.Argv, Dir: r.Dir, Env: r.Env, Idle: r.Idle,
+		Argv: c.Argv, Dir: r.Dir, Env: slices.Concat(r.Env, c.Given.Env), Idle: r.Idle,
 		Stdin:  strings.NewReader(agent.Input(r.Prompt, r.Pack, c.mark)),
 		Stdout: &rec.out, Stderr: &rec.err,
 	})
@@ -92,7 +97,7 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 		exit.Cancelled, exit.TimedOut = false, true
 	}
 
-	turn := agent.Turn{Text: rec.text(), Exit: exit}
+	turn := agent.Turn{Text: rec.text(), Exit: exit, Given: c.Given.names()}
 	var problem error
 	if turn.Control, problem = agent.ParseControl(turn.Text); problem != nil {
 		turn.Problem = problem.Error()

@@ -109,6 +109,9 @@ func (s *Screen) attempt(b *strings.Builder, f *fix.Fix, i int, dir string) {
 	if c := a.Commands; c.Allowed != nil && c.Refused != nil && *c.Allowed+*c.Refused > 0 {
 		say(fmt.Sprintf("%s run, %d refused", english.Count(*c.Allowed, "command"), *c.Refused))
 	}
+	if g := a.Given; g != nil {
+		say("it was given " + english.List(slices.Concat(g.Variables, g.Files), len(g.Variables)+len(g.Files)) + " of yours")
+	}
 	say(spent(a.Tokens, a.CostUSD, a.CostAtLeast))
 	if a.Finalizer != nil {
 		say(askedAgain(a.Finalizer))

@@ -11,6 +11,24 @@ agent "program" {
   api_key   = secret("K") # ERROR: is a command and has api_key
   max_turns = 3           # ERROR: is a command and has max_turns
 }
+agent "given" {
+  command  = ["./a"]
+  env      = { "A B" = "x" }       # ERROR: "A B" cannot be the name of a variable
+  pass_env = ["A=B"]               # ERROR: "A=B" is not a name in the environment
+  files = [
+    "/etc/token",                  # ERROR: "/etc/token" in files is no file below HOME: Write the name of a file below your HOME: "~/.config/mine/token"
+    "~/../other/token",            # ERROR: in files is no file below HOME
+    "~/.config/mine/",             # ERROR: in files is no file below HOME
+    "~/.config/*",                 # ERROR: in files is a pattern: Name each file
+  ]
+}
+agent "ours" {
+  provider = "openai"
+  model    = "m"
+  env      = { A = "b" } # ERROR: has a provider and env: It is for programs
+  pass_env = ["A"]       # ERROR: has a provider and pass_env
+  files    = ["~/a"]     # ERROR: has a provider and files
+}
 agent "retries" {
   command = ["./a"]
   retry {

@@ -44,7 +44,10 @@ locals {
 }
 
 agent "mine" {
-  command = ["./tools/agent.sh", "--root", path.root]
+  env      = { MODE = "headless", TOKEN = secret("MY_TOKEN") }
+  pass_env = ["HTTPS_PROXY", "MINE_*"]
+  files    = ["~/.config/mine/token", "~/.config/../.mine/./key"]
+  command  = ["./tools/agent.sh", "--root", path.root]
   retry {
     extra_kinds  = ["gateway_blip"]
     on_null_kind = true

@@ -1,0 +1,172 @@
+package cli
+
+// What a program gets of the person's because PIPELINE.hcl says so: variables and files, such as those by which it is
+// signed in.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
+)
+
+// Given is what a program gets besides what every agent gets.
+type Given struct {
+	Env   []string // KEY=VALUE; the last of a name counts
+	Files []string // "~/…" with slashes: copied to the same place in the program's HOME
+	Home  string   // the person's
+	Lacks []string // names of secrets that Env needs and that are not set
+}
+
+// mostGiven is the size of the largest file that is given, in bytes.
+const mostGiven = 1 << 20
+
+// ready returns what the agent is to be given and what is not there.
+func (g *Given) ready(agent string) error {
+	if len(g.Lacks) > 0 {
+		return fmt.Errorf("agent %q needs %s, which is not set: set it, or take it out of the agent's env", agent,
+			english.List(g.Lacks, len(g.Lacks)))
+	}
+	for _, name := range g.Files {
+		if _, err := g.read(name); err != nil {
+			return fmt.Errorf("agent %q is given %w: make it, or take it out of the agent's files", agent, err)
+		}
+	}
+	return nil
+}
+
+// read returns the contents of a file of the person's. The error begins with its name.
+func (g *Given) read(name string) ([]byte, error) {
+	file := filepath.Join(g.Home, filepath.FromSlash(strings.TrimPrefix(name, "~/")))
+	info, err := os.Stat(file)
+	switch {
+	case g.Home == "":
+		return nil, fmt.Errorf("%s, and HOME is not set", name)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s, which does not exist", name)
+	case err != nil:
+		return nil, fmt.Errorf("%s, which cannot be read (%w)", name, err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s, which is no file", name)
+	case info.Size() > mostGiven:
+		return nil, fmt.Errorf("%s, which is larger than 1 MiB", name)
+	}
+	f, err := os.Open(file)
+	if err == nil {
+		defer f.Close() //nolint:errcheck // only read
+		var text []byte
+		if text, err = io.ReadAll(io.LimitReader(f, mostGiven)); err == nil {
+			return text, nil
+		}
+	}
+	return nil, fmt.Errorf("%s, which cannot be read (%w)", name, err)
+}
+
+// place copies the files into the HOME of env, where the program can only read them. The values in them become
+// secrets.
+func (g *Given) place(env []string, secrets *redact.Set) error {
+	for _, name := range g.Files {
+		text, err := g.read(name)
+		if err != nil {
+			return fmt.Errorf("it is given %w", err)
+		}
+		for _, v := range values(text) {
+			secrets.Add(name, v)
+		}
+		if err := inHome(env, strings.TrimPrefix(name, "~/"), text, 0o400); err != nil {
+			return fmt.Errorf("%s for its HOME: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// inHome writes a file below the HOME of env.
+func inHome(env []string, name string, text []byte, mode os.FileMode) error {
+	home := ""
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
+			home = v
+		}
+	}
+	if home == "" {
+		return errors.New("it has no HOME of its own")
+	}
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // only opened to write in it
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	if err := root.WriteFile(name, text, 0o600); err != nil {
+		return err
+	}
+	return root.Chmod(name, mode)
+}
+
+// names returns what is given; nil: nothing.
+func (g *Given) names() *agent.Given {
+	if len(g.Env)+len(g.Files) == 0 {
+		return nil
+	}
+	n := &agent.Given{Variables: []string{}, Files: append([]string{}, g.Files...)}
+	for _, kv := range g.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		n.Variables = append(n.Variables, name)
+	}
+	slices.Sort(n.Variables)
+	n.Variables = slices.Compact(n.Variables)
+	return n
+}
+
+// values returns what looks like a key or a token in a file: the texts of JSON, and of other files the words between
+// spaces, quotes, colons and equals signs, that have 16 bytes or more with a letter and a digit and are no address or
+// path.
+func values(text []byte) (found []string) {
+	keep := func(word string) {
+		letter, digit := strings.ContainsFunc(word, unicode.IsLetter), strings.ContainsFunc(word, unicode.IsDigit)
+		if len(word) >= 16 && letter && digit && !strings.ContainsFunc(word, unicode.IsSpace) &&
+			!strings.Contains(word, "://") && !strings.HasPrefix(word, "/") {
+			found = append(found, word)
+		}
+	}
+	var whole any
+	if json.Unmarshal(text, &whole) == nil {
+		leaves(whole, keep)
+		return found
+	}
+	for _, word := range strings.FieldsFunc(string(text), func(c rune) bool {
+		return unicode.IsSpace(c) || strings.ContainsRune(`"'=:,;`, c)
+	}) {
+		keep(word)
+	}
+	return found
+}
+
+// leaves calls keep with each text of a JSON value.
+func leaves(v any, keep func(string)) {
+	switch v := v.(type) {
+	case string:
+		keep(v)
+	case []any:
+		for _, e := range v {
+			leaves(e, keep)
+		}
+	case map[string]any:
+		for _, e := range v {
+			leaves(e, keep)
+		}
+	}
+}
