@@ -88,7 +88,7 @@ func failing(runDir string, f *fix.Fix) (tests []string, end []byte) {
 		return nil, nil
 	}
 	i := slices.IndexFunc(f.Verification.Proposed,
-		func(c fix.Check) bool { return !c.Passed && c.Log != nil && filepath.IsLocal(*c.Log) })
+		func(c fix.Check) bool { return !c.Passed && !c.CorePassed && c.Log != nil && filepath.IsLocal(*c.Log) })
 	if i < 0 {
 		return nil, nil
 	}

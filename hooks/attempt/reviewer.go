@@ -134,7 +134,14 @@ func ReportOf(flags []fix.Flag, v fix.Verification) string {
 		checks []fix.Check
 	}{{"with the patch as proposed:", v.Proposed}, {"with the original check files:", v.OriginalChecks}} {
 		for _, c := range part.checks {
-			line(part.name, "task", c.Task, map[bool]string{true: "passed", false: "failed"}[c.Passed])
+			how := "failed"
+			switch {
+			case c.Passed:
+				how = "passed"
+			case c.CorePassed:
+				how = "failed, but by no test that the fix is judged by"
+			}
+			line(part.name, "task", c.Task, how)
 		}
 	}
 	if len(flags) == 0 {

@@ -49,10 +49,30 @@ func (f *Failure) ReportsIn(root string, started time.Time) testreport.Reports {
 	return f.reportsBelow(root, started, time.Now())
 }
 
+// Results returns the tests that a check in a copy names, in its output and in the reports that it wrote there. Where
+// those of the run are not known, the copy's do not count.
+func (f *Failure) Results(output []byte, reports testreport.Reports) testreport.Results {
+	var r testreport.Results
+	if f.Ended.Log != nil && f.Ended.Log.LeftOutBytes == 0 {
+		r = testreport.Read(output)
+		for _, names := range [][]string{r.Failed, r.Passed} {
+			for i := range names {
+				names[i] = f.Clean(names[i])
+			}
+		}
+	}
+	if f.Reports != nil {
+		r = r.And(testreport.Results{Failed: reports.Failing, Passed: reports.Passed})
+	}
+	return r
+}
+
 func (f *Failure) reportsBelow(root string, from, to time.Time) testreport.Reports {
 	r := testreport.ReadReports(readReports(root, f.Task.Outputs, from, to))
-	for i, name := range r.Failing {
-		r.Failing[i] = f.Clean(name)
+	for _, names := range [][]string{r.Failing, r.Passed} {
+		for i := range names {
+			names[i] = f.Clean(names[i])
+		}
 	}
 	return r
 }

@@ -192,6 +192,35 @@ type Reproduction struct {
 	Processors *float64 `json:"processors,omitempty"`
 	// Ignored are paths that git ignores: the task passes in a copy without them and fails with them.
 	Ignored []string `json:"ignored,omitempty"`
+	// Core are the tests that failed in the run and in every copy, by which the fix is judged; Others failed in some of
+	// them. Ran is how many tests ran where the fewest did, by test runner. All are absent where the same tests failed
+	// in the run and in the copy.
+	Core   []string       `json:"core,omitempty"`
+	Others []OtherTest    `json:"others,omitempty"`
+	Ran    map[string]int `json:"ran,omitempty"`
+}
+
+// Why a test failed in some copies, or in the run, and not in all.
+const (
+	OfChance      = "flaky"
+	OfEnvironment = "environment" // it differs between the run and the copies: the machine, or chance
+)
+
+// An OtherTest failed in the run or in a copy of a reproduction, and not in all of them.
+type OtherTest struct {
+	Test   string `json:"test"`
+	Why    string `json:"why"` // flaky|environment
+	Run    bool   `json:"failed_in_run"`
+	Copies int    `json:"failed_in_copies"` // how many of the runs of the Reproduction
+}
+
+// TestResults are the names of tests that a patch changes, as far as the check tells them.
+type TestResults struct {
+	Fixed     []string `json:"fixed,omitempty"`     // of the core
+	Failing   []string `json:"failing,omitempty"`   // of the core, still
+	Unchanged []string `json:"unchanged,omitempty"` // no part of the core; failed before and fail still
+	Broken    []string `json:"broken,omitempty"`    // had not failed before
+	Flaky     []string `json:"flaky,omitempty"`     // had not failed before, and failed in one try of two
 }
 
 // A Verification is what came of running checks with the patch in fresh copies.
@@ -199,7 +228,10 @@ type Verification struct {
 	Proposed       []Check `json:"proposed"`
 	OriginalChecks []Check `json:"original_checks"`
 	Reason         *string `json:"reason"`
-	DurationMS     *int64  `json:"duration_ms"` // of all checks and the review, without their copies
+	// Note qualifies the verdict verified: a code, ": ", words. other_failures_unchanged|flaky_tests; nil: nothing does.
+	Note       *string      `json:"note,omitempty"`
+	Tests      *TestResults `json:"tests,omitempty"` // nil: as Reason says; the same tests failed before, and all pass
+	DurationMS *int64       `json:"duration_ms"`     // of all checks and the review, without their copies
 	// The first check of OriginalChecks ran while that of Proposed did.
 	SideBySide bool `json:"side_by_side,omitempty"`
 }
@@ -213,6 +245,8 @@ type Check struct {
 	Log        *string `json:"log"` // relative to the run's folder
 	// In its copy go test was asked by name for the tests that had failed, by this check or one after it.
 	ByName bool `json:"by_name,omitempty"`
+	// It failed, but by tests that had failed before and are no part of the core, or that passed in another try.
+	CorePassed bool `json:"core_passed,omitempty"`
 }
 
 // An Attempt is the work of one agent in one copy.

@@ -255,6 +255,7 @@ func (v *replay) replay(ctx context.Context, tier sandbox.Tier, r *Result) (_ *v
 	if took := v.failure.Ended.DurationMS; took != nil {
 		check.Took = time.Duration(*took) * time.Millisecond
 	}
+	check.Core = failedtask.CoreOf(v.failure, v.Fix.Reproduction)
 	if r := v.Fix.Reproduction; r != nil {
 		check.Processors = r.Processors
 	}

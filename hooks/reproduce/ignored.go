@@ -34,7 +34,8 @@ type search struct {
 	*Request
 	base   *scratch.Base // has all of paths
 	caches homes.Caches
-	paths  []string // topmost ignored files and folders
+	core   *failedtask.Core // with all of paths
+	paths  []string         // topmost ignored files and folders
 	runs   int
 }
 
@@ -165,7 +166,7 @@ func (s *search) fails(ctx context.Context, with []string) bool {
 }
 
 func (s *search) same(got one) bool {
-	return got.err == "" && !got.passed && s.Failure.Signature.Same(got.signature)
+	return got.err == "" && !got.passed && (s.Failure.Signature.Same(got.signature) || s.core.Fails(got.signature))
 }
 
 func (s *search) run(ctx context.Context, with []string) one {

@@ -44,9 +44,10 @@ type Result struct {
 	Reason       string       // why
 	Kind         failure.Kind // of a fault of the machine
 	Reproduction *fix.Reproduction
-	Base         *scratch.Base // which Reproduction speaks of, and which agents work on
-	Since        time.Time     // when the first check began
-	Took         time.Duration // by the check that failed in the same way
+	Base         *scratch.Base    // which Reproduction speaks of, and which agents work on
+	Since        time.Time        // when the first check began
+	Took         time.Duration    // by the check that failed in the same way
+	Core         *failedtask.Core // what a patch is judged by
 
 	output []byte // the end of what the last check printed
 }
@@ -135,7 +136,7 @@ func run(ctx context.Context, q Request) Result {
 		}
 		return first
 	case second.State == "" && passed:
-		s := &search{Request: &q, base: all, caches: caches, paths: more}
+		s := &search{Request: &q, base: all, caches: caches, core: second.Core, paths: more}
 		if editedSince(few, all) && !s.run(ctx, nil).passed {
 			if ctx.Err() != nil {
 				return first.interrupted()
@@ -158,6 +159,14 @@ func run(ctx context.Context, q Request) Result {
 // reproduced tells the person that the failure came back, before an agent starts.
 func (q *Request) reproduced(r Result) {
 	q.Progress.Step("reproduced in %s: %s", english.Duration(time.Since(r.Since)), q.Failure.Signature)
+	if c := r.Core; len(c.Others) > 0 {
+		var others []string
+		for _, o := range c.Others {
+			others = append(others, o.Test)
+		}
+		q.Progress.Step("the fix is judged by %s; in some runs and copies failed, and in others not: %s",
+			english.List(c.Tests, mostLacks), english.List(others, mostLacks))
+	}
 	if hint := q.Failure.Ended.Hint; hint != nil && *hint != "" { // no agent can set a variable
 		q.Progress.Note("perhaps not the code: " + *hint)
 	}
@@ -187,12 +196,13 @@ func PointsBack(f *failedtask.Failure, base *scratch.Base, tier sandbox.Tier) st
 }
 
 // series runs the check until the failure is the same, or until it is clear that it is not. A check that passes is
-// run again, and so is one in which other tests fail: either may be chance. Only a first run that is the same counts
-// as reproduced; what differs from run to run is flaky.
+// run again, and so is one in which other tests fail: either may be chance. Reproduced is a first run that is the
+// same, or tests that fail in the run and in two copies, the core; else, what differs from copy to copy is flaky.
 func (q *Request) series(ctx context.Context, name string, caches homes.Caches, r Result) Result {
 	want := q.Failure.Signature
 	repro := *r.Reproduction
 	r.Reproduction = &repro
+	r.Core = failedtask.NewCore(q.Failure)
 	passes := 0
 	var last, before one
 runs:
@@ -215,15 +225,23 @@ runs:
 		}
 		repro.Signature.Copy = new(last.signature.With(testreport.Message(last.output)))
 		same := !last.passed && want.Same(last.signature)
+		if !last.passed {
+			r.Core.Narrow(last.signature, last.ran)
+		}
+		core := passes == 0 && len(r.Core.Tests) > 0
 		switch {
-		case same && n == 1:
+		case same && n == 1, core && n > 1:
 			repro.Result = "same"
 			repro.Processors = last.processors
+			if len(r.Core.Others) > 0 {
+				repro.Core, repro.Others, repro.Ran = r.Core.Tests, r.Core.Others, r.Core.Ran
+			}
 			r.State, r.Reason, r.Took = "", "", time.Since(started)-(q.Homes.CopyTime()-copying)
 			return r
 		case same, passes > 0 && passes < n:
 			return r.flaky(passes)
 		case last.passed:
+		case core: // the others may fail by chance
 		case len(want.Tests) == 0 || len(last.signature.Tests) == 0:
 			break runs // another failure, and no reason to think that it would change
 		case n > 1 && !last.signature.Same(before.signature):
@@ -265,6 +283,7 @@ type one struct {
 	err       string // could not be carried out
 	output    []byte // the end of it
 	signature testreport.Signature
+	ran       map[string]int // tests, by runner
 
 	processors *float64 // see fix.Reproduction
 }
@@ -307,13 +326,8 @@ func (q *Request) once(
 	if got.Processor > 0 && got.DurationMS != nil {
 		r.processors = new(math.Round(100*got.Processor.Seconds()*1000/float64(max(1, *got.DurationMS))) / 100)
 	}
-	if f.Ended.Log != nil && f.Ended.Log.LeftOutBytes == 0 {
-		r.signature.Tests = testreport.Tests(r.output)
-	}
-	if f.Reports != nil {
-		root := filepath.Join(c.Dir, filepath.FromSlash(base.Sub))
-		r.signature.Tests = append(r.signature.Tests, f.ReportsIn(root, started).Failing...)
-	}
+	reports := f.ReportsIn(filepath.Join(c.Dir, filepath.FromSlash(base.Sub)), started)
+	r.signature.Tests, r.ran = f.Results(r.output, reports).Failed, failedtask.Ran(r.output, reports)
 	return r
 }
 

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -53,9 +54,10 @@ type Request struct {
 	Progress *progress.Log
 	Budget   *budget.Budget // its wall clock ends the checks; nil: only the context does
 
-	Parallel   int           // tasks that may run at a time; 0: as many as there are processors
-	Took       time.Duration // by the check, when it failed
-	Processors *float64      // that it kept busy then; nil: not known
+	Parallel   int              // tasks that may run at a time; 0: as many as there are processors
+	Core       *failedtask.Core // what the patch is judged by; nil: that of Failure
+	Took       time.Duration    // by the check, when it failed
+	Processors *float64         // that it kept busy then; nil: not known
 
 	Number  int // of the attempt: names the logs
 	Changes []patch.Change
@@ -101,6 +103,10 @@ func (r *Result) Hear(o *fix.Opinion) {
 // String returns the verdict with its reason, for a person.
 func (r *Result) String() string {
 	if r.Checks.Reason == nil {
+		if r.Checks.Note != nil {
+			code, _, _ := strings.Cut(*r.Checks.Note, ":")
+			return r.Verdict + " (" + code + ")"
+		}
 		return r.Verdict
 	}
 	return r.Verdict + " (" + *r.Checks.Reason + ")"
@@ -131,26 +137,30 @@ func Run(ctx context.Context, q Request) Result {
 }
 
 func (q *Request) verify(ctx context.Context) Result {
+	if q.Core == nil {
+		q.Core = failedtask.NewCore(q.Failure)
+	}
 	checks := q.askedChecks(ctx)
 	r := Result{
 		Verdict: Unverified, Flags: q.flags(checks),
 		Checks: fix.Verification{Proposed: []fix.Check{}, OriginalChecks: []fix.Check{}},
 	}
 	back := checks.Restore(q.Changes)
-	p, o := part{"proposed", "the patch", q.Changes, q.tasks(true)},
-		part{"original", "with the original tests", back, q.tasks(false)}
+	p := part{name: "proposed", what: "the patch", changes: q.Changes, tasks: q.tasks(true)}
+	o := part{name: "original", what: "with the original tests", changes: back, tasks: q.tasks(false)}
 	proposed, original := q.both(ctx, p, o)
 	r.Checks.SideBySide = proposed != nil && original != nil && len(original.checks) > 0
 	if proposed == nil {
-		proposed = q.copy(ctx, p)
+		proposed = q.twice(ctx, p, q.copy(ctx, p))
 	}
 	r.Checks.Proposed = append(r.Checks.Proposed, proposed.checks...)
 	if proposed.reason != "" {
+		r.Checks.Tests = proposed.tests
 		r.Checks.Reason, r.Feedback, r.failed = &proposed.reason, proposed.feedback, proposed.failed
 		return r
 	}
 	if original == nil {
-		original = q.copy(ctx, o)
+		original = q.twice(ctx, o, q.copy(ctx, o))
 	}
 	r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, original.checks...)
 	reason := ""
@@ -162,29 +172,44 @@ func (q *Request) verify(ctx context.Context) Result {
 	case slices.ContainsFunc(r.Flags, func(f fix.Flag) bool { return f.Caps }):
 		r.Verdict, reason = Suspect, "flagged"
 	default:
-		r.Verdict, reason = q.proof(ctx, &r, original, back)
+		r.Verdict, reason = q.proof(ctx, &r, o, original)
+	}
+	if original.reason == "" {
+		r.Checks.Tests = q.together(proposed, original)
 	}
 	if reason != "" {
 		r.Checks.Reason = &reason
+	} else {
+		r.Checks.Note = note(r.Checks.Tests)
 	}
 	return r
 }
 
 // proof looks for the tests that had failed among those that passed: a check may pass because it no longer runs them.
-func (q *Request) proof(
-	ctx context.Context, r *Result, original *outcome, back []patch.Change,
-) (verdict, reason string) {
+// The check ran as p, and ended as original.
+func (q *Request) proof(ctx context.Context, r *Result, p part, original *outcome) (verdict, reason string) {
 	f := q.Failure
-	why := testreport.Unproven(f.Signature, f.Log, original.printed)
+	how, failed := f.Signature, original.failedByOthers
+	if failed {
+		how.Tests = q.Core.Tests
+	}
+	why := testreport.Unproven(how, f.Log, original.printed, q.Core.Ran)
 	if why == "" && f.Reports != nil {
-		why = f.Reports.Unproven(original.reports)
+		before := *f.Reports
+		if before.Ran = q.Core.Ran[failedtask.JUnit]; failed {
+			before.Failing = nil // those of the core did not fail, or original would not count as passed
+		}
+		why = before.Unproven(original.reports)
 	}
 	if why == "" {
 		var asked *outcome
-		asked, why = q.askGo(ctx, back)
+		asked, why = q.askGo(ctx, p)
 		r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, asked.checks...)
 		if asked.reason != "" && asked.reason != checkFailed {
 			return Unverified, asked.reason
+		}
+		if why == "" && failed {
+			why = q.unseen(ctx, r, p, original, asked)
 		}
 	}
 	if why != "" {
@@ -195,7 +220,7 @@ func (q *Request) proof(
 
 // askGo asks go test by name for the tests that had failed, with the original checks, in a copy of its own: a plain
 // `go test` prints ok for a package whose tests ended early. why tells what is not proven.
-func (q *Request) askGo(ctx context.Context, back []patch.Change) (o *outcome, why string) {
+func (q *Request) askGo(ctx context.Context, p part) (o *outcome, why string) {
 	argv, tests := q.goTest()
 	if argv == nil || len(q.Failure.Task.Run.Shell.Secrets) > 0 {
 		return &outcome{}, ""
@@ -208,31 +233,44 @@ func (q *Request) askGo(ctx context.Context, back []patch.Change) (o *outcome, w
 	if own := q.Failure.Task.Run.Argv; own != nil { // they know their secrets
 		asks.Run.Argv = append(asks.Run.Argv[:len(argv)-len(own)+2], own[2:]...)
 	}
-	tasks := q.tasks(false)
-	tasks[len(tasks)-1] = &asks
-	o = q.copy(ctx, part{"by-name", "the failed tests by name", back, tasks})
+	p.name, p.what, p.tasks = "by-name", "the failed tests by name", q.tasks(false)
+	p.tasks[len(p.tasks)-1] = &asks
+	o = q.twice(ctx, p, q.copy(ctx, p))
 	for i := range o.checks {
 		o.checks[i].ByName = true
 	}
-	return o, testreport.UnprovenGo(tests, o.printed)
+	why = testreport.UnprovenGo(tests, o.printed)
+	if why == "" && o.reason == checkFailed {
+		why = "tests_failed: asked for by name, go test fails"
+	}
+	return o, why
 }
 
 // goTest returns the command that asks go test by name for the tests that failed, and their names; nil where the
 // check is no plain go test.
 func (q *Request) goTest() (argv, tests []string) {
 	check := q.commands()[0]
-	return testreport.AskGo(check.Argv, check.Shell, q.Failure.Signature.Tests)
+	tests = q.Failure.Signature.Tests
+	if q.Core != nil {
+		tests = q.Core.Tests
+	}
+	return testreport.AskGo(check.Argv, check.Shell, tests)
 }
 
 // An outcome tells how the tasks in one copy ended.
 type outcome struct {
 	checks   []fix.Check
-	reason   string             // why not all passed: a code and perhaps words; empty: they did
-	feedback string             // of the task that failed
-	failed   *record.Task       // the task that failed
-	printed  []byte             // by the failed task of the run, when it passed
-	reports  testreport.Reports // that it wrote then
-	noTime   bool               // the context, or the wall clock, ended
+	reason   string       // why not all passed: a code and perhaps words; empty: they did
+	feedback string       // of the task that failed
+	failed   *record.Task // the task that failed
+	noTime   bool         // the context, or the wall clock, ended
+
+	// Of the failed task of the run.
+	printed        []byte
+	reports        testreport.Reports // that it wrote
+	results        testreport.Results // of both
+	tests          *fix.TestResults   // how it failed by names; nil: it passed, or they do not tell
+	failedByOthers bool               // it failed, and counts as passed
 }
 
 // A part of a verification: tasks that run in order in one fresh copy of base and changes, until one does not pass.
@@ -241,6 +279,7 @@ type part struct {
 	what    string // what is verified, for a person
 	changes []patch.Change
 	tasks   []*pipeline.Task
+	again   []string // tests that broke in the try before; nil: there was none
 }
 
 // copy runs a part while no other runs.
@@ -344,20 +383,23 @@ func (o *outcome) run(ctx context.Context, q *Request, p part, at *place, begins
 		if err != nil {
 			return err
 		}
-		o.checks = append(o.checks, fix.Check{
-			Task: t.Name, Passed: got.Status == record.Passed, ExitCode: got.ExitCode,
-			DurationMS: got.DurationMS, Log: log,
-		})
-		if got.Status != record.Passed {
-			got.Name = t.Name
-			o.failed = &got
-			o.feedback = fmt.Sprintf("task %q failed with the patch applied:\n%s", t.Name,
-				failedtask.CleanTail(string(tail.Bytes()), q.Base.Top, agent.TailOfVerification))
-			return nil
-		}
+		passed := got.Status == record.Passed
 		if t.Name == q.Failure.Task.Name {
 			o.printed = tail.Bytes()
 			o.reports = q.Failure.ReportsIn(at.dir, started)
+			o.results = q.Failure.Results(o.printed, o.reports)
+			o.failedByOthers = !passed && o.compare(q, &got, p)
+		}
+		o.checks = append(o.checks, fix.Check{
+			Task: t.Name, Passed: passed, ExitCode: got.ExitCode, DurationMS: got.DurationMS, Log: log,
+			CorePassed: t.Name == q.Failure.Task.Name && o.failedByOthers,
+		})
+		if !passed && !o.checks[len(o.checks)-1].CorePassed {
+			got.Name = t.Name
+			o.failed = &got
+			o.feedback = fmt.Sprintf("task %q failed with the patch applied%s:\n%s", t.Name, q.Failure.Clean(told(o.tests)),
+				failedtask.CleanTail(string(tail.Bytes()), q.Base.Top, agent.TailOfVerification))
+			return nil
 		}
 	}
 	return nil

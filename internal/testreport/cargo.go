@@ -16,9 +16,11 @@ type cargoRunner struct {
 
 var (
 	cargoFail   = lazyregexp.New(`^test (\S.*?)(?: - should panic)? \.\.\. FAILED$`)
+	cargoPass   = lazyregexp.New(`^test (\S.*?)(?: - should panic)? \.\.\. ok$`)
 	cargoOutput = lazyregexp.New(`^---- (\S.*?) stdout ----$`)
 	cargoName   = lazyregexp.New(`^    (\S+|\S+\.rs - .+)$`)
 	cargoLine   = lazyregexp.New(` \(line \d+\)$`)
+	nextestPass = lazyregexp.New(`^ +PASS \[ *[\d.]+s\](?: \([ \d/]+\))? +(\S+ \S+)$`)
 	nextestFail = lazyregexp.New(`^ +(?:FAIL|TIMEOUT|ABORT|SIG[A-Z]+) \[ *[\d.]+s\](?: \([ \d/]+\))? +(\S+ \S+)$`)
 )
 
@@ -36,10 +38,17 @@ func (t *cargoRunner) line(line string) bool {
 		t.listed = true
 		return true
 	case strings.HasPrefix(line, "test "):
+		if m = cargoPass().FindStringSubmatch(line); m != nil {
+			t.pass(cargoLine().ReplaceAllString(m[1], ""))
+			return true
+		}
 		m = cargoFail().FindStringSubmatch(line)
 	case strings.HasPrefix(line, "---- "):
 		m = cargoOutput().FindStringSubmatch(line)
 	case strings.HasPrefix(line, " ") && strings.Contains(line, "s] "):
+		if t.passMatch(nextestPass(), line) {
+			return true
+		}
 		m = nextestFail().FindStringSubmatch(line)
 	}
 	if m != nil {

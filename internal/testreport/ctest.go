@@ -15,6 +15,8 @@ type ctestRunner struct {
 
 var (
 	ctestFail  = lazyregexp.New(`^\s+\d+ - (.+?) \((?:Failed|Timeout|Not Run|SEGFAULT|ILLEGAL|NUMERICAL|INTERRUPT|BAD_COMMAND|Subprocess \w+|OTHER_FAULT|Child \w+|Exit code [^)]*|Disabled)\)(?:\s.*)?$`)
+	ctestPass  = lazyregexp.New(`^ *\d+/\d+ Test +#\d+: (.+?) \.*[ *]+Passed +[\d.]+ sec$`)
+	googlePass = lazyregexp.New(`^\[       OK \] (\S+\.\S+?)(?:, where .*)?(?: \(\d+ ms\))?$`)
 	googleFail = lazyregexp.New(`^\[  FAILED  \] (\S+\.\S+?)(?:,(?: where .*)?)?(?: \(\d+ ms\))?$`)
 )
 
@@ -22,6 +24,10 @@ func (t *ctestRunner) line(line string) bool {
 	switch {
 	case strings.HasPrefix(line, "[  FAILED  ] "):
 		return t.addMatch(googleFail(), line)
+	case strings.HasPrefix(line, "[       OK ] "):
+		return t.passMatch(googlePass(), line)
+	case strings.Contains(line, " Test ") && t.passMatch(ctestPass(), line):
+		return true
 	case strings.HasPrefix(line, "The following tests FAILED:"):
 		t.listed = true
 		return true

@@ -15,22 +15,27 @@ import (
 // test "pkg [failed]". The formats: `go help test`, `go doc test2json`.
 type goRunner struct {
 	*failing
-	pending  []string        // tests of the package whose result comes later
+	pending  []string        // failed tests of the package whose result comes later
+	done     []string        // tests of it that passed
 	top      string          // the last test at the start of a line
+	good     bool            // which passed
 	running  bool            // in the list of what ran when a test binary timed out
 	packages map[string]*pkg // of JSON events
+	ended    map[string]bool // tests in JSON events that printed that they passed
 }
 
-func newGoRunner(f *failing) *goRunner { return &goRunner{failing: f, packages: map[string]*pkg{}} }
+func newGoRunner(f *failing) *goRunner {
+	return &goRunner{failing: f, packages: map[string]*pkg{}, ended: map[string]bool{}}
+}
 
 // A pkg is a package in the JSON events: it has a failing test, it failed, a list of running tests follows.
 type pkg struct{ test, failed, running bool }
 
 var (
-	failLine    = lazyregexp.New(`^( *)--- FAIL: (\S+) \(\d+(?:\.\d+)?s\)$`)
+	resultLine  = lazyregexp.New(`^( *)--- (FAIL|PASS): (\S+) \(\d+(?:\.\d+)?s\)$`)
 	failInside  = lazyregexp.New(`^\S.*--- FAIL: ((?:Test|Fuzz|Example|Benchmark)[^\s/]*) \(\d+\.\d\ds\)$`) // after output without a line end
 	failPackage = lazyregexp.New(`^FAIL\t(\S+)(?: (\[[a-z ]+\])|\t\S+)`)
-	passPackage = lazyregexp.New(`^(?:ok  |\?   )\t\S+`)
+	passPackage = lazyregexp.New(`^(?:ok  |\?   )\t(\S+)`)
 	runningTest = lazyregexp.New(`^\t\t(\S+) \(.*\)$`)
 )
 
@@ -48,21 +53,25 @@ func goEventOf(line []byte) (e goEvent, ok bool) {
 func (p *goRunner) line(line string) bool {
 	if p.running {
 		if m := runningTest().FindStringSubmatch(line); m != nil {
-			p.pend(m[1])
+			p.pending = pend(p.pending, m[1])
 			return true
 		}
 		p.running = false
 	}
-	if strings.Contains(line, "--- FAIL: ") {
-		if m := failLine().FindStringSubmatch(line); m != nil {
-			if p.inPlace(len(m[1]), m[2]) {
-				p.pend(m[2])
+	if strings.Contains(line, "--- ") {
+		if m := resultLine().FindStringSubmatch(line); m != nil {
+			switch good := m[2] == "PASS"; {
+			case !p.inPlace(len(m[1]), m[3], good):
+			case good:
+				p.done = pend(p.done, m[3])
+			default:
+				p.pending = pend(p.pending, m[3])
 			}
 			return true
 		}
 		if m := failInside().FindStringSubmatch(line); m != nil {
-			p.top = m[1]
-			p.pend(m[1])
+			p.top, p.good = m[1], false
+			p.pending = pend(p.pending, m[1])
 			return true
 		}
 	}
@@ -77,31 +86,47 @@ func (p *goRunner) line(line string) bool {
 		}
 		return m != nil
 	}
-	if len(p.pending) > 0 && passPackage().MatchString(line) {
-		p.pending = nil // a package that passed only printed such lines
+	if len(p.pending)+len(p.done) > 0 {
+		if m := passPackage().FindStringSubmatch(line); m != nil {
+			p.passed(m[1])
+			p.pending = nil // a package that passed only printed such lines
+		}
 	}
 	return false
 }
 
 // inPlace reports whether a result stands where go test writes it: a test at the line's start, a subtest four blanks
 // deeper than its parent and after it. Otherwise a test wrote it into its log: it ran tests that are meant to fail.
-func (p *goRunner) inPlace(indent int, test string) bool {
+// Nothing fails below a test that passed.
+func (p *goRunner) inPlace(indent int, test string, good bool) bool {
 	if indent == 0 {
-		p.top = test
+		p.top, p.good = test, good
 		return !strings.Contains(test, "/")
 	}
 	depth := indent / 4
 	if indent%4 != 0 || strings.Count(test, "/") < depth {
 		return false
 	}
-	return p.top != "" && strings.HasPrefix(test, p.top+"/")
+	return p.top != "" && strings.HasPrefix(test, p.top+"/") && (good || !p.good)
 }
 
-// pend notes a test whose package comes later.
-func (p *goRunner) pend(test string) {
-	if len(p.pending) < maxTests {
-		p.pending = append(p.pending, test)
+// pend adds a test whose package comes later.
+func pend(tests []string, test string) []string {
+	if len(tests) < maxTests {
+		tests = append(tests, test)
 	}
+	return tests
+}
+
+// passed gives the tests that passed to their package; empty: it never came.
+func (p *goRunner) passed(name string) {
+	if name != "" {
+		name += "."
+	}
+	for _, test := range p.done {
+		p.pass(name + test)
+	}
+	p.done = nil
 }
 
 // close gives the pending tests to their package.
@@ -116,6 +141,7 @@ func (p *goRunner) close(name, why string) {
 		p.add(name + " [failed]")
 	}
 	p.pending = nil
+	p.passed(name)
 }
 
 // event reads a line of go test -json, and reports whether it is one.
@@ -130,6 +156,14 @@ func (p *goRunner) event(line []byte) bool {
 		p.packages[e.Package] = of
 	}
 	switch {
+	case e.Action == "pass" && e.Test != "":
+		// The event alone is no proof: the test that ran when a process ended with success has it too.
+		if p.ended[e.Package+"."+e.Test] {
+			p.pass(e.Package + "." + e.Test)
+		}
+	case e.Action == "output" && strings.HasPrefix(e.Output,
+		strings.Repeat("    ", strings.Count(e.Test, "/"))+goPassed+": "+e.Test+" ("):
+		p.ended[e.Package+"."+e.Test] = true
 	case e.Action == "output" && of.running:
 		if m := runningTest().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil {
 			of.test = true
@@ -164,6 +198,7 @@ func (p *goRunner) end() {
 	for _, test := range p.pending {
 		p.add(test)
 	}
+	p.passed("")
 	for name, of := range p.packages {
 		if of.failed && !of.test {
 			p.add(name + " [failed]")
@@ -186,6 +221,15 @@ const (
 // countGo counts the packages that ran tests. Without -v, go test prints no more of those that pass.
 func countGo(line string) int {
 	if m := goPackageRan().FindStringSubmatch(line); m != nil && !strings.Contains(m[1], "[no tests to run]") {
+		return 1
+	}
+	return 0
+}
+
+// countGoEvents counts the tests that passed or failed.
+func countGoEvents(line string) int {
+	e, ok := goEventOf([]byte(line))
+	if ok && e.Test != "" && (e.Action == "pass" || e.Action == "fail") {
 		return 1
 	}
 	return 0

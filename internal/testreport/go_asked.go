@@ -13,20 +13,19 @@ import (
 )
 
 var (
-	goFailedName = lazyregexp.New(`^(?:(\S+?)\.)?((?:Test|Example|Fuzz)[^/\s]*)(?:/.*)?$`)
+	goFailedName = lazyregexp.New(`^(?:(\S+?)\.)?((?:Test|Example|Fuzz)[^/\s]*)(/.*)?$`)
 	plainShell   = lazyregexp.New(`^[\w./:@%+=, -]+$`)
 )
 
 // maxAsked is how many tests are asked for by name: a command line is limited.
 const maxAsked = 500
 
-// AskGo returns a command that asks go test for the failed tests by name, and their names, "package.Test". It ends
+// AskGo returns a command that asks go test for the failed tests by name, and those of them that it asks for. It ends
 // with the arguments of the check's command, which is ran or, where that is nil, the text of a shell. It returns nil
 // where the command is no plain go test, or no failed test has a name.
 func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
-	argv = ran
-	if argv == nil && plainShell().MatchString(shell) {
-		argv = strings.Fields(shell)
+	if argv = ran; argv == nil {
+		argv = PlainWords(shell)
 	}
 	if len(argv) < 2 || argv[0] != "go" || argv[1] != "test" {
 		return nil, nil
@@ -46,7 +45,7 @@ func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
 			break
 		}
 		if m := goFailedName().FindStringSubmatch(name); m != nil {
-			tests = append(tests, m[1]+"."+m[2])
+			tests = append(tests, name)
 			names = append(names, m[2])
 		}
 	}
@@ -58,23 +57,19 @@ func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
 	return append(ask, argv[2:]...), tests
 }
 
-// UnprovenGo returns which of tests did not pass by the output of AskGo's command, "" for none. An event is no proof
-// alone: a test that printed "--- PASS: NAME" too has come to its end.
+// UnprovenGo returns which of tests did not pass by the output of AskGo's command, "" for none. A test has passed
+// where the one around it has.
 func UnprovenGo(tests []string, output []byte) string {
-	passed, ended := map[string]bool{}, map[string]bool{}
-	for line := range splitAt(output, '\n') {
-		e, ok := goEventOf(line)
-		switch {
-		case !ok || e.Test == "":
-		case e.Action == "output" && strings.HasPrefix(e.Output, goPassed+": "+e.Test+" ("):
-			ended[e.Package+"."+e.Test] = true
-		case e.Action == "pass" && ended[e.Package+"."+e.Test]:
-			passed[e.Package+"."+e.Test], passed["."+e.Test] = true, true
+	passed := map[string]bool{}
+	for _, name := range Read(output).Passed {
+		passed[name] = true
+		if m := goFailedName().FindStringSubmatch(name); m != nil { // the package of a failed test may be unknown
+			passed[strings.TrimPrefix(name[len(m[1]):], ".")] = true
 		}
 	}
-	for _, test := range tests {
-		if !passed[test] {
-			name := strings.TrimPrefix(test, ".")
+	for _, name := range tests {
+		m := goFailedName().FindStringSubmatch(name)
+		if top := name[:len(name)-len(m[3])]; !passed[name] && !passed[top] {
 			return "tests_not_run: asked for by name, go test does not say that " + name + " passed"
 		}
 	}

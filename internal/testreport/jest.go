@@ -17,12 +17,19 @@ type jestRunner struct {
 var (
 	jestFile   = lazyregexp.New(`^\s*FAIL +(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?: \([\d.]+ m?s\))?$`)
 	jestFail   = lazyregexp.New(`^\s{2,4}● (\S.*)$`)
+	vitestPass = lazyregexp.New(`^ *✓ (?:\|[^|]+\| +)?(?:\./)?(\S+\.[cm]?[jt]sx?)( > .+?)(?: \d+(?:\.\d+)? ?m?s)?$`)
 	vitestFail = lazyregexp.New(`^\s*FAIL +(?:\|[^|]+\| +)?(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?:( > .+)| \[ .+ \])$`)
 )
 
 func (t *jestRunner) line(line string) bool {
 	text := strings.TrimLeft(line, " ")
 	switch {
+	case strings.HasPrefix(text, "✓ "):
+		m := vitestPass().FindStringSubmatch(line)
+		if m != nil {
+			t.pass(m[1] + m[2])
+		}
+		return m != nil
 	case strings.HasPrefix(text, "FAIL "):
 		if m := vitestFail().FindStringSubmatch(line); m != nil {
 			t.file = ""

@@ -27,12 +27,13 @@ type junitRunner struct {
 type Reports struct {
 	Files   int
 	Failing []string // names, as Tests gives them
-	Ran     int      // tests that were not skipped
+	Passed  []string
+	Ran     int // tests that were not skipped
 }
 
 // ReadReports reads JUnit files. Other files do not count.
 func ReadReports(files [][]byte) Reports {
-	f := &failing{names: map[string]bool{}}
+	f := newFailing()
 	var r Reports
 	for _, text := range files {
 		t := &junitRunner{failing: f}
@@ -43,7 +44,8 @@ func ReadReports(files [][]byte) Reports {
 		r.Files++
 		r.Ran += t.ran
 	}
-	r.Failing = f.sorted()
+	all := f.results()
+	r.Failing, r.Passed = all.Failed, all.Passed
 	return r
 }
 
@@ -87,6 +89,9 @@ func (t *junitRunner) line(line string) bool {
 			}
 			t.inCase = !strings.HasSuffix(token, "/>")
 			t.ran++
+			if !t.inCase {
+				t.pass(t.name)
+			}
 		case token == "</testcase>":
 			t.end()
 		case strings.HasPrefix(token, "<skipped"):
@@ -112,8 +117,12 @@ func xmlAttribute(tag string, form *regexp.Regexp) string {
 
 // end ends a testcase.
 func (t *junitRunner) end() {
-	if t.inCase && t.failed && !t.passed {
+	switch {
+	case !t.inCase || t.passed:
+	case t.failed:
 		t.add(t.name)
+	default:
+		t.pass(t.name)
 	}
 	t.inCase, t.failed, t.passed = false, false, false
 }

@@ -45,9 +45,11 @@ var runners = []runner{
 	{name: "mocha", names: func(f *failing) reader { return &mochaRunner{failing: f} }, count: each(number(mochaCount))},
 	{name: "cargo", names: func(f *failing) reader { return &cargoRunner{failing: f} }, count: each(sum(cargoCount, "passed", "failed"))},
 	{name: "ctest", names: func(f *failing) reader { return &ctestRunner{failing: f} }, count: each(number(ctestCount))},
+	{name: "mocha and jest", names: func(f *failing) reader { return &treeRunner{failing: f} }},
 	{name: "GoogleTest", count: each(number(googleCount))}, // ctestRunner reads its names
 	{name: "RSpec", names: func(f *failing) reader { return &rspecRunner{failing: f} }, count: each(countRSpec)},
-	{name: "TAP", names: func(f *failing) reader { return &tapRunner{failing: f} }},
+	{name: "TAP", names: func(f *failing) reader { return &tapRunner{failing: f} }, count: each(countTAP)},
+	{name: "go test -json", count: each(countGoEvents)},
 	{name: "go test -v", count: each(countGoVerbose), told: goPassed},
 	{name: "go test", count: each(countGo)},
 }
@@ -57,10 +59,17 @@ func each(count func(line string) int) func() func(string) int {
 	return func() func(string) int { return count }
 }
 
-// Tests returns the names of the failing tests in output, sorted and each once; nil for none. Times, line numbers and
-// other text are no part of a name. Of a path from the root of the machine, only the end is.
-func Tests(output []byte) []string {
-	f := &failing{names: map[string]bool{}}
+// Tests returns the failing tests of Read.
+func Tests(output []byte) []string { return Read(output).Failed }
+
+// Results are the tests that an output names, sorted and each once. A test that failed and passed has failed. Most
+// runners name those that pass only where they are asked to.
+type Results struct{ Failed, Passed []string }
+
+// Read returns the names of the tests in output; nil for none. Times, line numbers and other text are no part of a
+// name. Of a path from the root of the machine, only the end is.
+func Read(output []byte) Results {
+	f := newFailing()
 	goes, xml := newGoRunner(f), &junitRunner{failing: f}
 	outer, inner := readers(f, goes, xml), readers(f, newGoRunner(f), &junitRunner{failing: f})
 	for raw := range splitAt(output, '\n') {
@@ -85,7 +94,59 @@ func Tests(output []byte) []string {
 	for _, r := range append(outer, inner...) {
 		r.end()
 	}
-	return f.sorted()
+	return f.results()
+}
+
+// And returns the results of two parts of one check.
+func (r Results) And(o Results) Results {
+	failed := set(slices.Concat(r.Failed, o.Failed))
+	return Results{Failed: failed, Passed: Without(set(slices.Concat(r.Passed, o.Passed)), failed)}
+}
+
+// Unseen returns those of tests that r does not say passed. A name that is no test, as that of a package that could
+// not be built, has passed where a test in it has and none failed; a part of a test, as "test (i=1)", where the test has.
+func (r Results) Unseen(tests []string) []string {
+	return slices.DeleteFunc(slices.Clone(tests), func(test string) bool {
+		stem := test
+		if i := max(strings.Index(test, " ["), strings.Index(test, " (")); i > 0 && strings.ContainsAny(test[len(test)-1:], "])") {
+			stem = test[:i]
+		}
+		in := func(name string) bool {
+			rest, ok := strings.CutPrefix(name, stem)
+			return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "::") || strings.HasPrefix(rest, " > "))
+		}
+		return slices.Contains(r.Passed, test) || slices.Contains(r.Passed, stem) ||
+			(stem != test || strings.HasSuffix(test, ".py")) &&
+				slices.ContainsFunc(r.Passed, in) && !slices.ContainsFunc(r.Failed, in)
+	})
+}
+
+// Without returns the elements of list that are not among out.
+func Without(list, out []string) []string {
+	left := map[string]bool{}
+	for _, name := range out {
+		left[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return left[name] })
+}
+
+// Innermost returns names without those that fail only because a test in them does: "cart" beside "cart > adds",
+// TestCart beside TestCart/adds.
+func Innermost(names []string) []string {
+	around := map[string]bool{}
+	for _, name := range names {
+		for _, between := range []string{" > ", "/"} {
+			for at := 0; ; {
+				i := strings.Index(name[at:], between)
+				if i < 0 {
+					break
+				}
+				around[name[:at+i]] = true
+				at += i + len(between)
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return around[name] })
 }
 
 func readers(f *failing, more ...reader) []reader {
@@ -109,14 +170,18 @@ func tell(all []reader, text string) (known bool) {
 // ", turbo "a:test: ", concurrently "[0] ", foreman and docker compose "a  | ", ctest -V "1: ".
 var runnerPrefix = lazyregexp.New(`^(?:[\w@./-]+ [A-Za-z][\w:.-]*:|[\w@./-]+:[A-Za-z][\w.-]*:|\[[\w@./:-]{1,60}\]|[\w.-]+ +\||\d+:)(?: |$)`)
 
-// failing collects the names of failing tests.
-type failing struct{ names map[string]bool }
+// failing collects the names of failing tests, and of those that passed.
+type failing struct{ names, passed map[string]bool }
+
+func newFailing() *failing { return &failing{names: map[string]bool{}, passed: map[string]bool{}} }
 
 // end is what most readers do at the end of an output: nothing.
 func (f *failing) end() {}
 
-// sorted returns the names, nil for none.
-func (f *failing) sorted() []string { return slices.Sorted(maps.Keys(f.names)) }
+func (f *failing) results() Results {
+	maps.DeleteFunc(f.passed, func(name string, _ bool) bool { return f.names[name] })
+	return Results{Failed: slices.Sorted(maps.Keys(f.names)), Passed: slices.Sorted(maps.Keys(f.passed))}
+}
 
 var (
 	objectAddress = lazyregexp.New(`\b0x[0-9a-fA-F]{4,}\b`) // of an object that became part of a name
@@ -132,7 +197,21 @@ func (f *failing) addMatch(form *regexp.Regexp, line string) bool {
 	return m != nil
 }
 
-func (f *failing) add(name string) {
+// passMatch notes that what the first group of form matches passed, and reports whether form matches.
+func (f *failing) passMatch(form *regexp.Regexp, line string) bool {
+	m := form.FindStringSubmatch(line)
+	if m != nil {
+		f.pass(m[1])
+	}
+	return m != nil
+}
+
+func (f *failing) add(name string) { note(f.names, name) }
+
+// pass notes that a test passed.
+func (f *failing) pass(name string) { note(f.passed, name) }
+
+func note(names map[string]bool, name string) {
 	name = withoutRoot(strings.TrimSpace(name))
 	if strings.Contains(name, "0x") {
 		name = objectAddress().ReplaceAllString(name, "0x…")
@@ -140,8 +219,8 @@ func (f *failing) add(name string) {
 	if len(name) > maxName {
 		name = name[:maxName]
 	}
-	if name != "" && len(f.names) < maxTests {
-		f.names[strings.ToValidUTF8(name, "\uFFFD")] = true
+	if name != "" && len(names) < maxTests {
+		names[strings.ToValidUTF8(name, "\uFFFD")] = true
 	}
 }
 

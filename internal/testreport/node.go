@@ -16,6 +16,7 @@ type nodeRunner struct {
 
 var (
 	nodeFail  = lazyregexp.New(`^✖ (.+) \(\d+(?:\.\d+)?ms\)$`)
+	nodePass  = lazyregexp.New(`^✔ (.+) \(\d+(?:\.\d+)?ms\)$`)
 	nodeSuite = lazyregexp.New(`^▶ (.+?)( \(\d+(?:\.\d+)?ms\))?$`)
 )
 
@@ -29,6 +30,12 @@ func (t *nodeRunner) line(line string) bool {
 		m := nodeFail().FindStringSubmatch(text)
 		if m != nil && !again {
 			t.add(nestedName(outside(t.above, indent), m[1]))
+		}
+		return m != nil
+	case strings.HasPrefix(text, "✔ "):
+		m := nodePass().FindStringSubmatch(text)
+		if m != nil {
+			t.pass(nestedName(outside(t.above, indent), m[1]))
 		}
 		return m != nil
 	case strings.HasPrefix(text, "▶ "):

@@ -15,8 +15,9 @@ import (
 
 // Unproven returns why a check that passed does not prove a fix, "" where it does: its output names a test that
 // failed before as failing, or one that began and did not end, or fewer tests ran than when it failed. A runner that
-// prints neither is believed. how and failed are the failure and its output; passed is the output with the patch.
-func Unproven(how Signature, failed, passed []byte) string {
+// prints neither is believed. how and failed are the failure and its output; passed is the output with the patch;
+// before is what Ran returns for failed, or less.
+func Unproven(how Signature, failed, passed []byte, before map[string]int) string {
 	still := Tests(passed)
 	for _, name := range set(how.Tests) {
 		if slices.Contains(still, name) {
@@ -26,18 +27,18 @@ func Unproven(how Signature, failed, passed []byte) string {
 	if why := unendedGo(set(how.Tests), failed, passed); why != "" {
 		return why
 	}
-	before, after := ran(failed), ran(passed)
-	for i, r := range runners {
-		if before[i] > after[i] {
+	after := Ran(passed)
+	for _, r := range runners {
+		if before[r.name] > after[r.name] {
 			return fmt.Sprintf("tests_not_run: %s ran %s when the check failed, and %d with the patch",
-				r.name, english.Count(before[i], "test"), after[i])
+				r.name, english.Count(before[r.name], "test"), after[r.name])
 		}
 	}
 	return ""
 }
 
-// ran returns how many tests ran, for each of runners.
-func ran(output []byte) []int {
+// Ran returns how many tests ran, by runner.
+func Ran(output []byte) map[string]int {
 	n, told := make([]int, len(runners)), make([]bool, len(runners))
 	counts := make([]func(string) int, len(runners))
 	for i, r := range runners {
@@ -53,12 +54,13 @@ func ran(output []byte) []int {
 			}
 		}
 	}
-	for i := range n {
-		if !told[i] {
-			n[i] = 0
+	all := map[string]int{}
+	for i, r := range runners {
+		if told[i] && n[i] > 0 {
+			all[r.name] = n[i]
 		}
 	}
-	return n
+	return all
 }
 
 // shownLines yields the lines of output that are not blank, without colours.

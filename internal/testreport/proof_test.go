@@ -9,6 +9,18 @@ const failedUnittest = "========================================================
 	"----------------------------------------------------------------------\nAssertionError: 1 != 2\n\n" +
 	"----------------------------------------------------------------------\nRan 1 test in 0.001s\n\nFAILED (failures=1)\n"
 
+// Where fewer tests ran before than the log of the failure says, that is what counts.
+func TestUnprovenWithFewer(t *testing.T) {
+	t.Parallel()
+	failed, passed := []byte("Ran 3 tests in 0.1s\n\nFAILED (failures=1)\n"), []byte("Ran 3 tests in 0.1s\n\nOK (skipped=1)\n")
+	for n, want := range map[int]bool{3: false, 2: true} {
+		why := Unproven(Signature{ExitCode: 1}, failed, passed, map[string]int{"unittest": n})
+		if (why == "") != want {
+			t.Errorf("2 tests after %d: %q", n, why)
+		}
+	}
+}
+
 func TestUnproven(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -47,10 +59,13 @@ func TestUnproven(t *testing.T) {
 		"go, could not be built":    {"FAIL\tx [build failed]\n", "?   \tx\t[no test files]\n", ""},
 		"go, with coverage":         {"FAIL\tx\t0.003s\n", "ok  \tx\t0.003s\tcoverage: 80.0% of statements\n", ""},
 		"go, with -v":               {"--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\tx\t0.1s\n", "--- SKIP: TestA (0.00s)\n--- SKIP: TestB (0.00s)\nok  \tx\t0.1s\n", "tests_not_run: go test -v"},
+		"go, as events":             {`{"Action":"fail","Package":"x","Test":"TestA"}` + "\n" + `{"Action":"pass","Package":"x","Test":"TestB"}`, `{"Action":"pass","Package":"x","Test":"TestA"}`, "tests_not_run: go test -json ran 2 tests"},
+		"TAP":                       {"ok 1 - a\nnot ok 2 - b\n    ok 1 - in b\n", "ok 1 - b\n", "tests_not_run: TAP ran 2 tests"},
+		"TAP, skipped":              {"not ok 1 - a\nok 2 - b # SKIP no net\n", "ok 1 - a # skip\nok 2 - b # SKIP no net\n", "tests_not_run: TAP ran 1 test"},
 		"nothing that counts":       {"want hello\n", "", ""},
 		"in colours":                {"\x1b[34mℹ tests 2\x1b[39m\n", "\x1b[34mℹ tests 0\x1b[39m\n", "tests_not_run: node"},
 	} {
-		got := Unproven(Signature{ExitCode: 1, Tests: Tests([]byte(c.failed))}, []byte(c.failed), []byte(c.passed))
+		got := Unproven(Signature{ExitCode: 1, Tests: Tests([]byte(c.failed))}, []byte(c.failed), []byte(c.passed), Ran([]byte(c.failed)))
 		if got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

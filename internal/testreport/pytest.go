@@ -16,6 +16,8 @@ type pytestRunner struct {
 
 var (
 	pytestVerbose = lazyregexp.New(`^(\S+\.\w+::.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$`)
+	pytestPass    = lazyregexp.New(`^(\S+\.\w+::.+?) PASSED(?: +\[ *\d+%\])?$`)
+	pytestDone    = lazyregexp.New(`^\[gw\d+\](?: \[ *\d+%\])? PASSED (\S+\.\w+::.+)$`) // by a worker
 	pytestWorker  = lazyregexp.New(`^\[gw\d+\](?: \[ *\d+%\])? (?:FAILED|ERROR) (\S+\.\w+::.+)$`)
 )
 
@@ -30,7 +32,13 @@ func (t *pytestRunner) line(line string) bool {
 			return name != ""
 		}
 	}
-	return strings.Contains(line, "::") && (t.addMatch(pytestVerbose(), line) || t.addMatch(pytestWorker(), line))
+	if rest, ok := strings.CutPrefix(line, "PASSED "); ok && strings.Contains(rest, "::") {
+		name := nodeID(rest)
+		t.pass(name)
+		return name != ""
+	}
+	return strings.Contains(line, "::") && (t.passMatch(pytestPass(), line) ||
+		t.passMatch(pytestDone(), line) || t.addMatch(pytestVerbose(), line) || t.addMatch(pytestWorker(), line))
 }
 
 // nodeID returns the node id that text begins with, "" for none. A message follows " - ", which a parameter in

@@ -48,6 +48,58 @@ func TestTestsOfRunners(t *testing.T) {
 	}
 }
 
+// Which tests each runner says passed. What was skipped, is to be done, or failed too, did not.
+func TestPassed(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"cargo": "tests::ok", "ctest": "adds", "mocha": "calc > ok", "node-spec": "calc > fine|fine|ok", "node-tap": "calc > fine|ok",
+		"node-junit": "test.fine|test.ok", "tape": "should be truthy",
+	} {
+		output, err := os.ReadFile(filepath.Join("testdata", "runners", name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(Read(output).Passed, "|"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	for name, c := range map[string]struct{ in, want string }{
+		"go":                     {"--- PASS: TestA (0.00s)\n    --- PASS: TestA/b (0.00s)\n--- SKIP: TestC (0.00s)\nok  \tx/y\t0.1s\n", "x/y.TestA|x/y.TestA/b"},
+		"go: in one that failed": {"--- FAIL: TestA (0.00s)\n    --- PASS: TestA/b (0.00s)\n    --- FAIL: TestA/c (0.00s)\nFAIL\tx\t0.1s\n", "x.TestA/b"},
+		"go: of no package":      {"--- PASS: TestA (0.00s)\n", "TestA"},
+		"go: both":               {"--- PASS: TestA (0.00s)\n--- FAIL: TestA (0.00s)\nFAIL\tx\t0.1s\n", ""},
+		"go: in a log":           {"    a_test.go:3: --- PASS: TestB (0.00s)\n  --- PASS: TestC (0.00s)\nok  \tx\t0.1s\n", ""},
+		"go: an event alone":     {`{"Action":"pass","Package":"x","Test":"TestA"}` + "\n", ""},
+		"pytest -v":              {"test_a.py::test_x[1] PASSED       [ 50%]\ntest_a.py::test_y FAILED\ntest_a.py::test_z SKIPPED (no)\n", "test_a.py::test_x[1]"},
+		"pytest -rA":             {"PASSED test_a.py::T::test_x\nXPASS test_a.py::test_y\nPASSED over\n", "test_a.py::T::test_x"},
+		"pytest: a worker":       {"[gw0] [ 50%] PASSED test_a.py::test_x \n[gw1] PASSED test_a.py::test_y\n", "test_a.py::test_x|test_a.py::test_y"},
+		"unittest -v":            {"test_a (t.T.test_a) ... ok\ntest_b (t.T)\nWhat it does. ... ok\ntest_c (t.T.test_c) ... FAIL\ntest_d (t.T.test_d) ... skipped 'no'\nprose ... ok\n", "t.T.test_a|t.T.test_b"},
+		"tap":                    {"ok 1 - a\nok 2\nok 3 - c # SKIP\nok 4 - d # TODO\nok\nok then\n# Subtest: e\n    ok 1 - f\nok 5 - e\n", "a|e|e > f|test 2"},
+		"nextest":                {"        PASS [   0.004s] (2/2) shop tests::ok\n", "shop tests::ok"},
+		"googletest":             {"[       OK ] Calc.Adds (0 ms)\n[  SKIPPED ] Calc.No (0 ms)\n", "Calc.Adds"},
+		"jest --verbose":         {"PASS ./a.test.js\n  calc\n    ✓ adds (2 ms)\n    deep\n      ✓ x\n    ○ skipped later\n  ✓ top (1 ms)\n\nTests: 3 passed\n  ✓ no test\n", "a.test.js > calc > adds|a.test.js > calc > deep > x|a.test.js > top|no test"},
+		"vitest verbose":         {" ✓ a.test.ts > calc > adds 6ms\n ↓ a.test.ts > later\n", "a.test.ts > calc > adds"},
+		"junit":                  {`<testsuite><testcase name="a"/><testcase name="b"><skipped/></testcase><testcase name="c"></testcase><testcase name="d"><error/></testcase></testsuite>`, "a|c"},
+		"a name twice":           {"ok 1 - a\nnot ok 2 - a\n", ""},
+	} {
+		if got := strings.Join(Read([]byte(c.in)).Passed, "|"); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestUnseen(t *testing.T) {
+	t.Parallel()
+	r := Results{Passed: []string{"p.TestA", "t.T.test_sub", "test_a.py::test_x", "b.test.js > y", "q.TestB"}, Failed: []string{"q.TestC"}}
+	tests := []string{"p.TestA", "p.TestB", "p [build failed]", "t.T.test_sub (i=1)", "test_a.py", "b.test.js [failed]", "q [failed]", "gone [build failed]", "t.T"}
+	if got, want := r.Unseen(tests), []string{"p.TestB", "q [failed]", "gone [build failed]", "t.T"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := r.And(Results{Passed: []string{"q.TestC"}, Failed: []string{"p.TestA"}}).Unseen([]string{"p.TestA", "q.TestC"}); len(got) != 2 {
+		t.Errorf("what failed in one part: unseen is %q", got)
+	}
+}
+
 // Programs that run several runners write something before each of their lines.
 func TestTestsOfNestedRunners(t *testing.T) {
 	t.Parallel()
@@ -150,7 +202,7 @@ func TestInnerPytest(t *testing.T) {
 		"===== 1 passed in 0.10s =====\n": "tests_not_run: pytest ran 2 tests when",
 		"1 passed in 0.10s\n" + "===== test session starts =====\n1 passed in 0.10s\n": "",
 	} {
-		if got := Unproven(how, output, []byte(after)); want == "" && got != "" || !strings.HasPrefix(got, want) {
+		if got := Unproven(how, output, []byte(after), Ran(output)); want == "" && got != "" || !strings.HasPrefix(got, want) {
 			t.Errorf("%q: %q, want %q", after, got, want)
 		}
 	}

@@ -24,6 +24,7 @@ type outer struct {
 
 var (
 	tapFail    = lazyregexp.New(`^not ok(?: (\d+))?(?: -(?: |$)| |$)(.*)$`)
+	tapPass    = lazyregexp.New(`^ok (\d+)(?: -(?: |$)| |$)(.*)$`)
 	tapTook    = lazyregexp.New(` (?:# )?in \d+(?:\.\d+)? ?m?s(?:ec)?$`)
 	perlFailed = lazyregexp.New(`^# +Failed test (?:\(|')(.+)(?:\)|')$`) // prove says only this where it is not verbose
 )
@@ -38,8 +39,11 @@ func (t *tapRunner) line(line string) bool {
 			t.above = t.above[:maxNesting]
 		}
 		return true
-	case strings.HasPrefix(text, "not ok"):
-		m := tapFail().FindStringSubmatch(text)
+	case strings.HasPrefix(text, "not ok"), strings.HasPrefix(text, "ok "):
+		m, result := tapFail().FindStringSubmatch(text), t.add
+		if m == nil {
+			m, result = tapPass().FindStringSubmatch(text), t.pass
+		}
 		if m == nil {
 			return false
 		}
@@ -47,14 +51,35 @@ func (t *tapRunner) line(line string) bool {
 		if name = tapTook().ReplaceAllString(name, ""); name == "" {
 			name = "test " + m[1]
 		}
-		if d := strings.ToUpper(directive); !strings.HasPrefix(d, "TODO") && !strings.HasPrefix(d, "SKIP") {
-			t.add(nestedName(outside(t.above, indent), name))
+		if !undone(directive) {
+			result(nestedName(outside(t.above, indent), name))
 		}
 		return true
 	case strings.HasPrefix(text, "#") && strings.Contains(text, "Failed test"):
 		return t.addMatch(perlFailed(), text)
 	}
 	return false
+}
+
+// undone reports whether a directive says that the result of a test does not count.
+func undone(directive string) bool {
+	d := strings.ToUpper(directive)
+	return strings.HasPrefix(d, "TODO") || strings.HasPrefix(d, "SKIP")
+}
+
+// countTAP counts the results of outermost tests.
+func countTAP(line string) int {
+	m := tapFail().FindStringSubmatch(line)
+	if m == nil {
+		m = tapPass().FindStringSubmatch(line)
+	}
+	if m == nil || m[1] == "" {
+		return 0
+	}
+	if _, directive := cutDirective(m[2]); undone(directive) {
+		return 0
+	}
+	return 1
 }
 
 // maxNesting is how deep subtests may be nested.

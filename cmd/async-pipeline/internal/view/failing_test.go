@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 )
 
 func TestFailingTests(t *testing.T) {
@@ -58,7 +60,7 @@ func TestFailingTests(t *testing.T) {
 		})
 	}
 	names := []string{"a", "a > b"}
-	innermost(names)
+	testreport.Innermost(names)
 	if !slices.Equal(names, []string{"a", "a > b"}) {
 		t.Error("the caller's names were changed")
 	}

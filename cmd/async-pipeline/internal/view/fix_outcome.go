@@ -146,12 +146,24 @@ func instead(f *fix.Fix, c Commands) []Next {
 
 // withPatch shows which tests the patch fixed and which not, and the end of what the failed check printed.
 func (s *Screen) withPatch(f *fix.Fix, c Commands) string {
+	var b strings.Builder
+	var tests *fix.TestResults
+	if f.Verification != nil {
+		tests = f.Verification.Tests
+	}
+	if tests != nil {
+		b.WriteString(s.testNames("fixed", Failing{Names: tests.Fixed}, 1))
+		b.WriteString(s.testNames("failing", Failing{Names: tests.Failing}, 1))
+		b.WriteString(s.testNames("broken", Failing{Names: tests.Broken}, 1))
+		b.WriteString(s.testNames("flaky", Failing{Names: tests.Flaky}, 1))
+		b.WriteString(s.testNames("others", Failing{Names: tests.Unchanged}, 1))
+	}
 	bad := failedCheck(f)
 	if bad == nil {
-		return ""
+		return b.String()
 	}
-	var b strings.Builder
-	if failed, failing := c.Failed, c.Failing; len(failed) == 0 {
+	if failed, failing := c.Failed, c.Failing; tests != nil { // the record is better than the logs
+	} else if len(failed) == 0 {
 		b.WriteString(s.testNames("failing", Failing{Names: failing}, 1))
 	} else if len(failing) > 0 {
 		among := func(names, of []string, yes bool) Failing {

@@ -152,6 +152,8 @@ func (s *Screen) verification(f *fix.Fix) string {
 		for _, c := range checks {
 			result, colour := "passed", green
 			switch {
+			case c.CorePassed:
+				result, colour = "core ok", green
 			case !c.Passed && c.ExitCode != nil:
 				result, colour = fmt.Sprintf("exit %d", *c.ExitCode), red
 			case !c.Passed:
@@ -196,7 +198,7 @@ func (s *Screen) originalLogs(f *fix.Fix, c Commands) string {
 	}
 	var b strings.Builder
 	for _, bad := range f.Verification.OriginalChecks {
-		if !bad.Passed && bad.Log != nil {
+		if !bad.Passed && !bad.CorePassed && bad.Log != nil {
 			b.WriteString(s.named("  ", "log of "+taskName(bad.Task)+" with the original tests",
 				joined(c.Dir, *bad.Log)))
 		}
@@ -215,6 +217,9 @@ func (s *Screen) reproduction(f *fix.Fix) string {
 		"passed":    "the task passed in a copy",
 		"flaky":     "the task failed and passed in copies",
 	}[r.Result]
+	if r.Result == "same" && len(r.Others) > 0 {
+		word = "the same failure in copies, but for other tests"
+	}
 	if word == "" {
 		word = Harmless(r.Result)
 	}
@@ -223,10 +228,43 @@ func (s *Screen) reproduction(f *fix.Fix) string {
 	if r.Signature.Copy != nil && (*r.Signature.Copy != r.Signature.Run || r.Result != "same") {
 		text += s.paragraph("in the copy: "+*r.Signature.Copy, "    ")
 	}
+	if len(r.Others) > 0 {
+		text += s.paragraph("judged by: "+english.List(r.Core, mostNames), "    ")
+	}
+	for i, o := range r.Others {
+		if i == mostOthers {
+			text += fmt.Sprintf("    and %d more\n", len(r.Others)-i)
+			break
+		}
+		text += s.paragraph(other(o, r.Runs), "    ")
+	}
 	if len(r.Ignored) > 0 {
 		text += s.paragraph("fails with: "+english.List(r.Ignored, 8), "    ")
 	}
 	return text
+}
+
+// mostOthers is how many tests are named that failed in some runs and copies.
+const mostOthers = 8
+
+// other tells where a test failed, and why it may be.
+func other(o fix.OtherTest, copies int) string {
+	where := fmt.Sprintf("in %d of %s", o.Copies, english.Count(copies, "copy"))
+	switch {
+	case o.Run && o.Copies == 0:
+		where = "in the run, and in no copy"
+	case o.Run:
+		where = "in the run, and " + where
+	case o.Copies == copies:
+		where = "in every copy, and not in the run"
+	default:
+		where += ", and not in the run"
+	}
+	why := "it is flaky"
+	if o.Why == fix.OfEnvironment {
+		why = "it depends on the machine, or is flaky"
+	}
+	return o.Test + " failed " + where + ": " + why
 }
 
 func (s *Screen) evidence(f *fix.Fix, c Commands) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -244,7 +245,7 @@ func (s *Screen) testNames(label string, f Failing, lines int) string {
 	if len(f.Names) == 0 {
 		return ""
 	}
-	names := innermost(f.Names)
+	names := testreport.Innermost(f.Names)
 	room := s.wide() - len(lead)
 	var shown []string
 	for named := min(len(names), most); named > 0; named-- {
@@ -264,25 +265,6 @@ func (s *Screen) testNames(label string, f Failing, lines int) string {
 		}
 	}
 	return lead + strings.Join(shown, "\n"+strings.Repeat(" ", len(lead))) + "\n"
-}
-
-// innermost returns names without those that fail only because a test in them does: "cart" beside "cart > adds",
-// TestCart beside TestCart/adds.
-func innermost(names []string) []string {
-	around := map[string]bool{}
-	for _, name := range names {
-		for _, between := range []string{" > ", "/"} {
-			for at := 0; ; {
-				i := strings.Index(name[at:], between)
-				if i < 0 {
-					break
-				}
-				around[name[:at+i]] = true
-				at += i + len(between)
-			}
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return around[name] })
 }
 
 // andMore returns how many names are left out; empty: none.

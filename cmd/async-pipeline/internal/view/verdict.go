@@ -92,6 +92,8 @@ func verdictText(f *fix.Fix) string {
 	why := verificationReason(f)
 	text := ""
 	switch word, _ := verdictOf(f); {
+	case word == verified && f.Verification != nil && f.Verification.Note != nil:
+		text = notedText(*f.Verification.Note, f.Verification.Tests)
 	case word == verified:
 		text = passes + restored
 	case word == suspect && (f.Verification != nil && onlyByName(f.Verification.OriginalChecks) ||
@@ -130,6 +132,20 @@ func verdictText(f *fix.Fix) string {
 	return text
 }
 
+// notedText returns what the verdict verified means where some tests failed.
+func notedText(note string, t *fix.TestResults) string {
+	text := "Passes in a clean copy, also with the original tests restored"
+	if t != nil && len(t.Unchanged) > 0 {
+		text = "The tests that the fix is judged by pass in a clean copy, also with the original tests restored; the task still fails"
+	}
+	for part := range strings.SplitSeq(note, "; ") {
+		if m := codedReason().FindStringSubmatch(part); m != nil {
+			text += ". " + strings.TrimSuffix(sentence(m[2]), ".")
+		}
+	}
+	return text + "."
+}
+
 // verificationReason returns why a verification came to its verdict; empty for none.
 func verificationReason(f *fix.Fix) string {
 	if f.Verification == nil {
@@ -144,7 +160,7 @@ func failedCheck(f *fix.Fix) *fix.Check {
 		return nil
 	}
 	for i := range f.Verification.Proposed {
-		if c := &f.Verification.Proposed[i]; !c.Passed {
+		if c := &f.Verification.Proposed[i]; !c.Passed && !c.CorePassed {
 			return c
 		}
 	}
@@ -152,13 +168,13 @@ func failedCheck(f *fix.Fix) *fix.Check {
 }
 
 func allPassed(checks []fix.Check) bool {
-	return !slices.ContainsFunc(checks, func(c fix.Check) bool { return !c.Passed })
+	return !slices.ContainsFunc(checks, func(c fix.Check) bool { return !c.Passed && !c.CorePassed })
 }
 
 // onlyByName reports whether checks failed, and none but those that asked go test for tests by name.
 func onlyByName(checks []fix.Check) bool {
 	return !allPassed(checks) && !slices.ContainsFunc(checks,
-		func(c fix.Check) bool { return !c.Passed && !byName(&c) })
+		func(c fix.Check) bool { return !c.Passed && !c.CorePassed && !byName(&c) })
 }
 
 var byNameLog = lazyregexp.New(`/verify-[0-9]+-by-name-[^/]*$`)
@@ -176,6 +192,9 @@ func doubts(f *fix.Fix) []string {
 	case !proposed:
 	case word == verified:
 		add("A special case for the test's own input would pass too: read the changed lines that are not tests.")
+		if v := f.Verification; v != nil && v.Tests != nil && len(v.Tests.Unchanged) > 0 {
+			add("The task still fails. What fails in it besides the named tests is not seen: read its log.")
+		}
 	case word == suspect:
 		add("Look at each flagged place and each changed check file: was the test wrong, or the code?")
 	case word == unverified:
