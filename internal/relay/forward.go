@@ -3,6 +3,7 @@ package relay
 // One request, there and back.
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/subtle"
@@ -21,11 +22,12 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/model"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
 const (
 	bufferSize = 32 << 10
-	pathBytes  = 256 // of a path, in a Request
+	wordBytes  = 256 // of a text of the client or the provider, in a Request
 )
 
 var (
@@ -67,8 +69,9 @@ type exchange struct {
 
 // serve answers one request.
 func (r *Relay) serve(w http.ResponseWriter, q *http.Request) {
-	x := &exchange{Relay: r, w: w, body: q.Body, Request: Request{At: time.Now(), Method: q.Method}}
-	x.Path = q.URL.Path[:min(len(q.URL.Path), pathBytes)]
+	x := &exchange{Relay: r, w: w, body: q.Body, Request: Request{
+		At: time.Now(), Method: r.word(q.Method), Path: r.word(q.URL.Path),
+	}}
 	defer func() {
 		x.Duration = time.Since(x.At)
 		if r.o.Observe != nil {
@@ -296,18 +299,22 @@ func (x *exchange) head(resp *http.Response) {
 	_ = http.NewResponseController(x.w).Flush() // a client that is gone is seen by the first write
 }
 
-// pass passes the body on, each piece as it comes, and counts it.
+// pass passes the body on, each piece as it comes, and counts it. Only the end of a piece that may begin a key waits
+// for the next one; the end of an event does not.
 func (x *exchange) pass(read func([]byte) (int, error)) Outcome {
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
-	client := &flushed{w: x.w, control: http.NewResponseController(x.w)}
+	client := &flushed{w: x.w, control: http.NewResponseController(x.w), patience: x.o.Silence}
+	defer client.control.SetWriteDeadline(time.Time{}) //nolint:errcheck // the connection may be used again
 	clean := x.secrets.Writer(client)
 	for {
 		n, err := read(buffer[:])
 		piece, why := x.count(buffer[:n])
 		_, gone := clean.Write(piece)
 		if gone == nil && (err != nil || why != "") {
+			client.last = true
 			gone = clean.Close()
+			client.last = false
 		}
 		if gone == nil && why != "" {
 			_, gone = io.WriteString(client, x.to.stop(why))
@@ -343,18 +350,17 @@ func (x *exchange) count(piece []byte) (pass []byte, why string) {
 
 // settle counts what the request used, when it has ended.
 func (x *exchange) settle() {
-	names := x.names()
-	x.Model = names[0]
-	if x.Model == "" {
-		x.Model = names[1]
+	if x.counter != nil {
+		x.counter.End()
 	}
+	names := x.names()
+	x.Model = x.word(cmp.Or(names[0], names[1]))
 	if x.counter == nil {
 		x.meter.free()
 		return
 	}
-	x.counter.End()
 	x.Usage = x.counter.Usage()
-	x.CostUSD = x.meter.finish(&x.share, x.names(), x.Usage, x.counter.Least())
+	x.CostUSD = x.meter.finish(&x.share, names, x.Usage, x.counter.Least())
 }
 
 // names returns the names of the model, the provider's first.
@@ -365,20 +371,34 @@ func (x *exchange) names() [2]string {
 	return [2]string{x.counter.Model(), x.asked}
 }
 
+// word returns a text of the client or the provider as a Request may have it.
+func (r *Relay) word(s string) string {
+	s = r.secrets.String(s)
+	return strings.ToValidUTF8(s[:min(len(s), wordBytes)], "")
+}
+
 // A flushed writer sends each write at once.
 type flushed struct {
-	w       io.Writer
-	control *http.ResponseController
-	n       int64
+	w        io.Writer
+	control  *http.ResponseController
+	patience time.Duration // with a client that does not read
+	n        int64
+	// what is written is what the redactor kept to the end, because it may have become a key
+	last bool
 }
 
 func (f *flushed) Write(b []byte) (int, error) {
-	n, err := f.w.Write(b)
-	f.n += int64(n)
-	if err == nil {
-		err = f.control.Flush()
+	out := b
+	if f.last && len(b) >= redact.MinLen { // an answer that ends in the middle of the key shows most of it
+		out = []byte(redact.Mark)
 	}
-	return n, err
+	_ = f.control.SetWriteDeadline(time.Now().Add(f.patience)) // it is an error of the write if the connection is gone
+	n, err := f.w.Write(out)
+	f.n += int64(n)
+	if err != nil {
+		return 0, err
+	}
+	return len(b), f.control.Flush()
 }
 
 // An upload is the body of a request. The transport reads it from goroutines of its own, perhaps for longer than the

@@ -105,3 +105,6 @@ func (b *bench) ask(t *testing.T, method, url, body string, header ...string) (*
 	}
 	return resp, string(text)
 }
+
+// asked returns what the scripted provider was asked.
+func (b *bench) asked() [][]byte { return b.provider.Config.Handler.(*modeltest.Server).Asked() }

@@ -154,6 +154,8 @@ func Start(ctx context.Context, o Options) (*Relay, error) {
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 30 * time.Second,
 		ErrorLog:          silent,
+
+		DisableGeneralOptionsHandler: true, // nothing is answered but by serve
 		ConnState: func(_ net.Conn, s http.ConnState) {
 			switch s {
 			case http.StateNew:

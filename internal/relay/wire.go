@@ -53,6 +53,7 @@ var wires = map[string]wire{
 }
 
 var (
+	colon     = lazyregexp.New(`%3[aA]`)
 	versioned = lazyregexp.New(`^/v\d+(alpha|beta)?\d*(/|$)`)
 	models    = lazyregexp.New(`^/models(/[\w.~:@/-]+)?$`)
 	inPath    = lazyregexp.New(`^/(?:models|tunedModels)/([\w.~@-]+):`)
@@ -70,6 +71,7 @@ type route struct {
 // routeOf returns the protocol of an escaped path such as /gemini/v1beta/models/x:countTokens, and whether the
 // request is one that is passed on.
 func routeOf(method, escaped string) (to route, ok bool) {
+	escaped = colon().ReplaceAllString(escaped, ":") // some clients write it so before Gemini's methods
 	name, rest, _ := strings.Cut(strings.TrimPrefix(escaped, "/"), "/")
 	w, known := wires[name]
 	if !known {
