@@ -40,7 +40,7 @@ var table = map[string]entry{
 	"hooks/verify":                     {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/agent", "hooks/budget", "hooks/checkfile", "hooks/review", "hooks/fix", "hooks/failedtask", "hooks/homes", "hooks/progress", "internal/..."}},
 	"hooks/leftovers":                  {4, []string{"pipeline/record", "scratch", "hooks/fix/...", "hooks/homes", "internal/..."}},
 	"hooks/runaudit":                   {4, []string{"pipeline/record", "hooks/fix/...", "internal/..."}},
-	"hooks/agent/configured":           {5, []string{"pipeline", "hooks/agent/...", "hooks/homes", "internal/model"}},
+	"hooks/agent/configured":           {5, []string{"pipeline", "hooks/agent/...", "hooks/homes", "internal/..."}},
 	"hooks/person":                     {3, []string{"pipeline/record", "internal/sandbox"}},
 	"hooks/budget":                     {3, []string{"pipeline", "hooks/agent", "internal/..."}},
 	"hooks/progress":                   {2, nil},
@@ -57,7 +57,7 @@ var table = map[string]entry{
 	"hooks/fix/apply":                  {3, []string{"hooks/fix", "internal/..."}},
 	"hooks/fix/audit":                  {3, []string{"hooks/fix", "internal/..."}},
 	"hooks/fix/fixtest":                {4, []string{"hooks/fix", "hooks/fix/draft", "pipeline", "pipeline/record", "internal/..."}},
-	"pipeline/hclfile":                 {3, []string{"pipeline", "pipeline/hclfile/guard", "internal/model", "internal/policy"}},
+	"pipeline/hclfile":                 {3, []string{"pipeline", "pipeline/hclfile/guard", "internal/model", "internal/knowncli", "internal/policy"}},
 	"pipeline/hclfile/guard":           {2, nil},
 	"pipeline/record":                  {2, []string{"internal/journal", "internal/recordfile"}},
 	"pipeline/report":                  {4, []string{"pipeline/record"}},
@@ -94,7 +94,7 @@ var table = map[string]entry{
 
 	// packages of the command
 	"cmd/async-pipeline/internal/console":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline/record", "internal/sandbox"}},
-	"cmd/async-pipeline/internal/project":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline", "pipeline/hclfile", "hooks/agent/configured", "internal/policy", "internal/model"}},
+	"cmd/async-pipeline/internal/project":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline", "pipeline/hclfile", "hooks/agent", "hooks/agent/configured", "internal/policy", "internal/model"}},
 	"cmd/async-pipeline/internal/early":      {2, []string{"internal/sandbox"}},
 	"cmd/async-pipeline/internal/exit":       {0, nil},
 	"cmd/async-pipeline/internal/verb":       {0, nil},

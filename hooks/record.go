@@ -101,18 +101,26 @@ func (e *Engine) program(name string) *fix.Program {
 		case a.Name != name:
 		case a.Model != nil:
 			return &fix.Program{Name: name, Provider: a.Model.Provider, Model: a.Model.Model, BaseURL: a.Model.BaseURL}
+		case a.CLI != nil: // the arguments that we add are known from its version, which its attempts have
+			p := &fix.Program{Name: name, Command: append([]string{a.CLI.Name}, a.CLI.Args...), Model: a.CLI.Model, BaseURL: a.CLI.BaseURL}
+			return e.found(p, a.CLI.Name)
 		case len(a.Command) > 0:
 			p := &fix.Program{Name: name}
 			for _, w := range a.Command {
 				p.Command = append(p.Command, w.Show())
 			}
-			if path := e.lookProgram(a.Command[0].Value); path != "" {
-				p.Path, p.Digest = &path, programDigest(path)
-			}
-			return p
+			return e.found(p, a.Command[0].Value)
 		}
 	}
 	return nil
+}
+
+// found adds the file that is started to a program, if there is one.
+func (e *Engine) found(p *fix.Program, name string) *fix.Program {
+	if path := e.lookProgram(name); path != "" {
+		p.Path, p.Digest = &path, programDigest(path)
+	}
+	return p
 }
 
 // lookProgram returns the file that a command names: a path relative to the root, or a program on PATH. Empty: none.

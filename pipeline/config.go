@@ -144,14 +144,25 @@ type RunHook struct {
 	Timeout time.Duration // 0 means the default of package hooks
 }
 
-// An Agent may be asked for a fix: exactly one of Command and Model is set.
+// An Agent may be asked for a fix: exactly one of Command, CLI and Model is set.
 type Agent struct {
 	Name    string
 	Pos     Pos
 	Command []Text         // a program: prompt and context pack on stdin, works in its current directory
-	Given   Given          // to a program
-	Retry   failure.Policy // of a program
+	Given   Given          // to a program, also to a CLI
+	Retry   failure.Policy // of a program, also of a CLI
 	Model   *ModelAgent    // our own loop with a model
+	CLI     *CLIAgent      // an agent CLI that we know
+}
+
+// A CLIAgent is one of the agent CLIs that we know.
+type CLIAgent struct {
+	Name    string // of package knowncli
+	Model   string // as its provider calls it; empty: its own choice
+	Args    []string
+	Wire    string // the protocol to its provider: anthropic | openai | openai_chat | gemini
+	BaseURL string // empty: the provider's own
+	Key     *Text  // always made from a secret; nil: it uses its own sign-in
 }
 
 // Given is what the program of an agent gets of the person's, besides what every agent gets.

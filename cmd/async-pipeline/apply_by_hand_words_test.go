@@ -64,6 +64,8 @@ var attributes = map[string]string{
 	"agent.pass_env":                       `pass_env = ["APPLY", "ASYNC_*"]`,
 	"agent.files":                          `files = []`,
 	"agent.provider":                       ``, // of agent yes
+	"agent.cli":                            ``, // of agent now
+	"agent.args":                           ``,
 	"agent.model":                          ``,
 	"agent.base_url":                       ``,
 	"agent.api_key":                        ``,
@@ -81,6 +83,7 @@ var attributes = map[string]string{
 var several = map[string]string{
 	"task.for_each":  "task \"before\" {\nfor_each = toset([\"apply\", \"yes\"])\nrun = [\"true\", each.key]\n}\n",
 	"agent.provider": "agent \"yes\" {\nprovider = \"openai\"\nmodel = \"apply\"\nbase_url = \"http://127.0.0.1:1\"\napi_key = secret(\"APPLY\")\nmax_turns = 1000\n}\n",
+	"agent.cli":      "agent \"now\" {\ncli = \"claude\"\nmodel = \"apply\"\nargs = [\"--apply\", \"--yes\"]\napi_key = secret(\"APPLY\")\n}\n",
 	"task.matrix":    "task \"beside\" {\nmatrix = { apply = [\"yes\", \"now\"] }\nrun = [\"true\", matrix.apply]\n}\n",
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
-	"github.com/async-pipeline/async-pipeline/hooks/agent/configured"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
 	"github.com/async-pipeline/async-pipeline/internal/git"
@@ -50,7 +49,7 @@ func newEngine(prog *program, c *pipeline.Config, s *record.Sealed, screen *view
 	return &hooks.Engine{
 		Config: c, Store: record.At(c.Root), Redact: prog.Secrets, Environ: prog.Environ, Cache: cache, Bin: &prog.bin,
 		RunTask: taskRunner(prog, c).RunTask,
-		Agents:  configured.Agents(c, prog.Environ, func(program string) error { return prog.FindProgram(c.Root, program) }),
+		Agents:  prog.Agents(c),
 		Tier:    tier, CI: f.ci, Asked: f.asked,
 		Observer: hooks.Observer{
 			Started: func(s hooks.Started) { showHook(screen, live, s) },

@@ -130,6 +130,7 @@ func (q *Request) conclude(r *Result, l left) {
 	r.Row.Tokens, r.Row.Commands = fix.Tokens(turn.Tokens), fix.Commands(turn.Commands)
 	r.Row.CostUSD, r.Row.CostAtLeast = turn.CostUSD, turn.CostAtLeast
 	r.Row.Given = (*fix.Given)(turn.Given)
+	r.Row.CLI, r.Row.CLIVersion, r.Row.Metered = orNull(turn.CLI), orNull(turn.CLIVersion), turn.Metered
 	kind, evidence := turn.Kind, turn.Evidence
 	if kind == "" && len(l.changes) == 0 {
 		kind, evidence = emptyKind(turn)

@@ -270,7 +270,8 @@ type Attempt struct {
 	CostUSD    *float64 `json:"cost_usd"`
 	Requests   *int     `json:"requests"`
 	Sandbox    string   `json:"sandbox"`
-	Commands   Commands `json:"commands"` // of the native agent only
+	Commands   Commands `json:"commands"`          // of the native agent only
+	Metered    *bool    `json:"metered,omitempty"` // false: a CLI asked its provider itself, and only it knows what it used
 
 	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // what is known of the cost, where a part of it is unknown
 	Given       *Given   `json:"given,omitempty"`             // nil: nothing of the person's but what every agent gets

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/knowncli"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
@@ -26,28 +27,33 @@ type agents struct{ *commands }
 // agent reads an agent: a program, or a model of a provider.
 func (r *agents) agent(b *block) *pipeline.Agent {
 	g := &pipeline.Agent{Name: b.name, Pos: r.pos(b.at)}
-	command, provider := b.attrs["command"], b.attrs["provider"]
+	command, provider, cli := b.attrs["command"], b.attrs["provider"], b.attrs["cli"]
 	switch {
+	case command != nil && cli != nil:
+		r.addf(cli.NameRange, "A cli is started and read in its own way; a command is any program. Make two agents of it.",
+			"agent %q has a command and a cli", b.name)
+	case cli != nil:
+		g.CLI, g.Given = r.cliAgent(b), r.given(b)
+		for _, c := range b.of("retry") {
+			g.Retry = r.agentRetry(c)
+		}
 	case command != nil && provider != nil:
 		r.addf(provider.NameRange, "A command is a program; a provider is asked by our own loop. Make two agents of it.", "agent %q has a command and a provider", b.name)
 	case command != nil:
 		g.Command = r.agentCommand(command)
-		for _, name := range []string{"model", "base_url", "api_key", "max_turns"} {
+		for _, name := range []string{"model", "base_url", "api_key", "max_turns", "args"} {
 			if a := b.attrs[name]; a != nil {
-				r.addf(a.NameRange, "It belongs to an agent with a provider. Give it to the program in its command.",
+				r.addf(a.NameRange, "It belongs to an agent with a provider or a cli. Give it to the program in its command.",
 					"agent %q is a command and has %s", b.name, name)
 			}
 		}
-		g.Given = pipeline.Given{
-			Env: r.env(b.attrs["env"]), PassEnv: r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName),
-			Files: r.strs(b, "files", `["~/.config/mine/token"]`, r.homeFile),
-		}
+		g.Given = r.given(b)
 		for _, c := range b.of("retry") {
 			g.Retry = r.agentRetry(c)
 		}
 	case provider != nil:
 		g.Model = r.modelAgent(b)
-		for _, name := range []string{"env", "pass_env", "files"} {
+		for _, name := range []string{"env", "pass_env", "files", "args"} {
 			if a := b.attrs[name]; a != nil {
 				r.addf(a.NameRange, "It is for programs: the commands that a model runs get nothing of yours.",
 					"agent %q has a provider and %s", b.name, name)
@@ -58,8 +64,71 @@ func (r *agents) agent(b *block) *pipeline.Agent {
 				"agent %q has a provider and a retry block", b.name)
 		}
 	case !b.faulty:
-		r.addf(b.at, `Write command = ["./agent.sh"], or provider = "anthropic" with model = "NAME".`,
-			"agent %q has no command and no provider", b.name)
+		r.addf(b.at, `Write cli = "claude", or provider = "anthropic" with model = "NAME", or command = ["./agent.sh"].`,
+			"agent %q has no cli, no provider and no command", b.name)
+	}
+	return g
+}
+
+// given reads what the program of an agent gets of the person's.
+func (r *agents) given(b *block) pipeline.Given {
+	return pipeline.Given{
+		Env: r.env(b.attrs["env"]), PassEnv: r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName),
+		Files: r.strs(b, "files", `["~/.config/mine/token"]`, r.homeFile),
+	}
+}
+
+// cliAgent reads an agent CLI that we know.
+func (r *agents) cliAgent(b *block) *pipeline.CLIAgent {
+	g := &pipeline.CLIAgent{}
+	at := b.attrs["cli"].Expr.Range()
+	name, ok := r.str(b, "cli")
+	known, found := knowncli.Find(name)
+	if ok && !found {
+		r.wrongWord(at, fmt.Sprintf("there is no CLI %q", name), name, knowncli.Names(),
+			"Write one of "+strings.Join(knowncli.Names(), ", ")+`, or command = [...] for another program.`)
+	}
+	if a := b.attrs["max_turns"]; a != nil {
+		r.addf(a.NameRange, "It is for an agent with a provider. The budget ends a CLI.", "agent %q has a cli and max_turns",
+			b.name)
+	}
+	g.Name = name
+	g.Model = r.modelName(b)
+	g.Args = r.strs(b, "args", `["--flag"]`, func(s string, at hcl.Range) (string, bool) {
+		if flag := known.Reserved([]string{s}); flag != "" {
+			r.add(at, fmt.Sprintf("args has %s, which async-pipeline gives to %s itself", flag, name), "Leave it out.")
+			return "", false
+		}
+		return s, true
+	})
+	g.BaseURL = r.baseURL(b)
+	if a := b.attrs["api_key"]; a != nil {
+		g.Key = new(r.apiKey(a))
+	}
+	if !found {
+		return g
+	}
+	g.Wire = known.Wires[0]
+	if s, ok := r.str(b, "provider"); ok {
+		a := b.attrs["provider"]
+		switch {
+		case len(known.Wires) == 1:
+			r.addf(a.NameRange, "Leave it out.", "%s speaks one protocol only, %s", name, g.Wire)
+		case !slices.Contains(known.Wires, s):
+			r.wrongWord(a.Expr.Range(), fmt.Sprintf("%s does not speak %q", name, s), s, known.Wires,
+				"Write one of "+strings.Join(known.Wires, ", ")+".")
+		}
+		g.Wire = s
+	}
+	for _, name := range []string{"provider", "base_url"} {
+		if a := b.attrs[name]; a != nil && g.Key == nil {
+			r.addf(a.NameRange, `It is for a CLI with a key: api_key = secret("NAME").`,
+				"agent %q has %s and no api_key", b.name, name)
+		}
+	}
+	if known.NeedsModel && g.Key != nil && b.attrs["model"] == nil {
+		r.addf(b.at, `Write model = "NAME", as the provider calls it.`, "agent %q has a cli that needs a model with a key, and no model",
+			b.name)
 	}
 	return g
 }
@@ -119,29 +188,41 @@ func (r *agents) modelAgent(b *block) *pipeline.ModelAgent {
 		}
 		m.Provider = s
 	}
-	if a := r.need(b, "model", `Write model = "NAME", as the provider calls it.`,
-		"agent %q has a provider and no model", b.name); a != nil {
-		var ok bool
-		if m.Model, ok = r.str(b, "model"); ok &&
-			(strings.TrimSpace(m.Model) == "" || strings.ContainsAny(m.Model, " \t\r\n?#")) {
-			r.add(a.Expr.Range(), "model is no name of a model", "Write it as the provider calls it.")
-		}
+	if r.need(b, "model", `Write model = "NAME", as the provider calls it.`,
+		"agent %q has a provider and no model", b.name) != nil {
+		m.Model = r.modelName(b)
 	}
-	if s, ok := r.str(b, "base_url"); ok {
-		m.BaseURL = s
-		at := b.attrs["base_url"].Expr.Range()
-		if s == "" { // model.CheckURL takes it for the provider's own address; a person who wrote it did not mean that
-			r.add(at, "base_url is empty", "Leave it out for the provider's own address.")
-		} else if err := model.CheckURL(s); err != nil {
-			why, do, _ := strings.Cut(err.Error(), "; ")
-			r.add(at, "base_url cannot be used: "+why, sentence(do))
-		}
-	}
+	m.BaseURL = r.baseURL(b)
 	if a := b.attrs["api_key"]; a != nil {
 		m.Key = r.apiKey(a)
 	}
 	m.MaxTurns = cmp.Or(r.number(b.attrs["max_turns"], 1, mostTurns), usualTurns)
 	return m
+}
+
+// modelName reads the name of a model; empty: there is none.
+func (r *agents) modelName(b *block) string {
+	s, ok := r.str(b, "model")
+	if ok && (strings.TrimSpace(s) == "" || strings.ContainsAny(s, " \t\r\n?#")) {
+		r.add(b.attrs["model"].Expr.Range(), "model is no name of a model", "Write it as the provider calls it.")
+	}
+	return s
+}
+
+// baseURL reads an address; empty: the provider's own.
+func (r *agents) baseURL(b *block) string {
+	s, ok := r.str(b, "base_url")
+	if !ok {
+		return ""
+	}
+	at := b.attrs["base_url"].Expr.Range()
+	if s == "" { // model.CheckURL takes it for the provider's own address; a person who wrote it did not mean that
+		r.add(at, "base_url is empty", "Leave it out for the provider's own address.")
+	} else if err := model.CheckURL(s); err != nil {
+		why, do, _ := strings.Cut(err.Error(), "; ")
+		r.add(at, "base_url cannot be used: "+why, sentence(do))
+	}
+	return s
 }
 
 // apiKey reads a key. It must come from secret() or a sensitive variable, never from the file itself.

@@ -157,4 +157,10 @@ agent "native" {
   base_url  = "https://api.anthropic.com"
   max_turns = 40
 }
+agent "claude" {
+  cli     = "claude"
+  model   = "sonnet"
+  args    = []
+  api_key = secret("ANTHROPIC_API_KEY")
+}
 `

@@ -173,11 +173,11 @@ func (r *hooks) binds(c *pipeline.Config) {
 	for _, h := range r.allows {
 		programs := !slices.ContainsFunc(h.agents, func(name string) bool {
 			a := c.Agent(name)
-			return a == nil || a.Command == nil // with a provider, or faulty
+			return a == nil || a.Command == nil && a.CLI == nil // with a provider, or faulty
 		})
 		if programs {
 			r.warn(h.at, "allow binds no agent of this hook", "It is for agents with a provider. "+
-				"A command runs what it likes in its copy: leave allow out, or use an agent with a provider.")
+				"A command or a CLI runs what it likes in its copy: leave allow out, or use an agent with a provider.")
 		}
 	}
 }

@@ -22,7 +22,7 @@ type word struct {
 	example string // a whole file that has all of its attributes
 
 	must  bool     // the block around it cannot be without it
-	with  string   // the attribute that it belongs to: without that it is refused, and must is checked only with it
+	with  []string // the attributes that it belongs to: without one of them it is refused, and must is checked with the first
 	oneOf []string // exactly one of it and these attributes must be written
 	later string   // what it needs that this version does not have; such a word is refused
 }
@@ -115,7 +115,7 @@ type Attribute struct {
 	Default  string `json:"default,omitempty"` // as it would be written
 	Doc      string `json:"doc"`
 
-	With  string   `json:"with,omitempty"`   // it is allowed with this attribute only; Required applies there
+	With  []string `json:"with,omitempty"`   // it is allowed with these attributes only; Required applies to the first
 	OneOf []string `json:"one_of,omitempty"` // exactly one of these attributes and this one must be written
 }
 

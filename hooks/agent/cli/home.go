@@ -84,9 +84,13 @@ func (s signIn) copy(root *os.Root, person string, secrets *redact.Set) error {
 	if commands(fields) {
 		return fmt.Errorf("~/%s names a command that prints a key: set api_key instead", s.path)
 	}
-	addTexts(secrets, s.path, fields)
 	if text, err = json.Marshal(fields); err != nil {
 		return err
+	}
+	for _, v := range values(text) {
+		if secrets != nil {
+			secrets.Add("~/"+s.path, v)
+		}
 	}
 	return write(root, s.path, text)
 }
@@ -106,26 +110,6 @@ func commands(v any) bool {
 		return slices.ContainsFunc(v, commands)
 	}
 	return false
-}
-
-// shortestToken is the length from which a text of a sign-in is a secret; shorter ones are kinds, names, scopes.
-const shortestToken = 20
-
-func addTexts(secrets *redact.Set, name string, v any) {
-	switch v := v.(type) {
-	case string:
-		if len(v) >= shortestToken && !strings.ContainsAny(v, " /") && secrets != nil {
-			secrets.Add("~/"+name, v)
-		}
-	case map[string]any:
-		for _, inner := range v {
-			addTexts(secrets, name, inner)
-		}
-	case []any:
-		for _, inner := range v {
-			addTexts(secrets, name, inner)
-		}
-	}
 }
 
 func write(root *os.Root, name string, text []byte) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,12 +27,10 @@ type Known struct {
 	Args  []string
 	// Look returns why a program cannot be started; nil: not asked.
 	Look func(program string) error
-	// Home is the person's HOME. Without Relay the CLI's own sign-in is copied from there.
-	Home string
+	// Given is what it gets of the person's. Without Relay the CLI's own sign-in is copied from the HOME of it.
+	Given Given
 	// Relay opens a way to the provider; nil: there is no key, and the CLI's own sign-in is used, which nobody meters.
-	Relay func(ctx context.Context, r agent.Request) (*Relay, error)
-	// Lacks are the secrets that its key needs and that are not set.
-	Lacks  []string
+	Relay  func(ctx context.Context, r agent.Request) (*Relay, error)
 	Policy failure.Policy
 
 	linger time.Duration // 0: as the constant has it; for tests
@@ -79,15 +78,19 @@ func (k *Known) Ready() error {
 	switch {
 	case p == nil:
 		return fmt.Errorf("agent %q: there is no CLI %q", k.ID, k.CLI)
-	case len(k.Lacks) > 0:
-		return fmt.Errorf("agent %q needs %s, which is not set", k.ID, strings.Join(k.Lacks, ", "))
+	case len(k.Given.Lacks) > 0:
+		return fmt.Errorf("agent %q needs %s, which is not set", k.ID, strings.Join(k.Given.Lacks, ", "))
+	}
+	if err := k.Given.ready(k.ID); err != nil {
+		return err
 	}
 	if k.Look != nil {
 		if err := k.Look(p.name); err != nil {
 			return fmt.Errorf("agent %q cannot start %s (%w): install it with npm install -g %s", k.ID, p.name, err, p.pack)
 		}
 	}
-	if k.Relay == nil && !p.signedIn(k.Home) {
+	// What is given may be another way to be signed in.
+	if k.Relay == nil && k.Given.names() == nil && !p.signedIn(k.Given.Home) {
 		return fmt.Errorf("agent %q: %s is not signed in (there is no ~/%s): start %s and sign in, or set api_key",
 			k.ID, p.name, p.signIn[0].path, p.name)
 	}
@@ -126,7 +129,10 @@ func (k *Known) turn(ctx context.Context, r agent.Request, resume, from string) 
 	if err := p.prepare(s.home, from, k.signInHome(), start.files, r.Secrets); err != nil {
 		return agent.Turn{}, errors.Join(fmt.Errorf("agent %q: its configuration: %w", k.ID, err), closed(relay))
 	}
-	env := append(append([]string{}, r.Env...), start.env...)
+	if err := k.Given.place(r.Env, r.Secrets); err != nil {
+		return agent.Turn{}, errors.Join(fmt.Errorf("agent %q: %w", k.ID, err), closed(relay))
+	}
+	env := slices.Concat(r.Env, k.Given.Env, start.env)
 	version := k.versionOf(ctx, p, r, env)
 
 	work, end := context.WithCancelCause(ctx)
@@ -165,7 +171,7 @@ func (k *Known) turn(ctx context.Context, r agent.Request, resume, from string) 
 		exit: exit, said: rd.said, lines: rd.lines, given: r.Prompt + "\n" + string(r.Pack), exits: p.exit,
 	})
 	turn := k.turnOf(rep, f, exit, used)
-	turn.CLI, turn.CLIVersion = p.name, version
+	turn.CLI, turn.CLIVersion, turn.Given = p.name, version, k.Given.names()
 	if rep.version != "" {
 		turn.CLIVersion = rep.version
 	}
@@ -252,7 +258,7 @@ func (k *Known) signInHome() string {
 	if k.Relay != nil {
 		return ""
 	}
-	return k.Home
+	return k.Given.Home
 }
 
 // open opens the relay of a turn, if there is one, and puts it into s.

@@ -2,6 +2,8 @@
 package configured
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,7 +11,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent/cli"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
+	"github.com/async-pipeline/async-pipeline/internal/relay"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -24,6 +28,10 @@ func Agents(c *pipeline.Config, environ []string, find func(program string) erro
 	for _, a := range c.Agents {
 		if a.Model != nil {
 			agents[a.Name] = modelAgent(a, breakers)
+			continue
+		}
+		if a.CLI != nil {
+			agents[a.Name] = knownCLI(a, environ, find)
 			continue
 		}
 		argv := make([]string, len(a.Command))
@@ -51,6 +59,70 @@ func given(a *pipeline.Agent, environ []string) cli.Given {
 	return g
 }
 
+// knownCLI returns an agent that is one of the CLIs that we know. With a key it asks its provider through a relay, so
+// that the key is not in its box; without one its own sign-in is used.
+func knownCLI(a *pipeline.Agent, environ []string, find func(string) error) agent.Agent {
+	k := &cli.Known{
+		ID: a.Name, CLI: a.CLI.Name, Model: a.CLI.Model, Args: a.CLI.Args, Look: find, Policy: a.Retry,
+		Given: given(a, environ),
+	}
+	if a.CLI.Key != nil {
+		up := relay.Upstream{Wire: a.CLI.Wire, BaseURL: a.CLI.BaseURL, Key: a.CLI.Key.Value}
+		k.Relay = func(ctx context.Context, r agent.Request) (*cli.Relay, error) { return openRelay(ctx, up, r) }
+	}
+	return k
+}
+
+// openRelay starts a relay for one turn, with what is left of the turn's budget.
+func openRelay(ctx context.Context, up relay.Upstream, r agent.Request) (*cli.Relay, error) {
+	// What was used is known also of a turn that was ended.
+	re, err := relay.Start(context.WithoutCancel(ctx), relay.Options{
+		Upstreams: []relay.Upstream{up},
+		Limits:    relay.Limits{Tokens: r.Tokens, CostUSD: r.CostUSD},
+		Observe:   func(q relay.Request) { note(r, q) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &cli.Relay{
+		Wire: up.Wire, URL: re.URL(up.Wire), Key: re.Key(),
+		Close: func() (cli.Used, error) {
+			err := re.Close()
+			return usedOf(re.Used()), err
+		},
+	}, nil
+}
+
+// usedOf returns what a relay counted.
+func usedOf(u relay.Used) cli.Used {
+	used := cli.Used{
+		Tokens:  agent.Tokens{Input: u.Input, Output: u.Output, Cached: u.Cached, AtLeast: u.AtLeast},
+		CostUSD: u.CostUSD, CostAtLeast: u.CostAtLeast, Requests: u.Requests,
+	}
+	switch u.Stopped {
+	case "":
+	case "requests":
+		used.Stopped = failure.LoopDetected
+		used.Why = fmt.Sprintf("it asked the provider %d times, which is all that an attempt may", u.Requests)
+	default:
+		used.Stopped, used.Why = failure.TokenBudget, "the budget's "+string(u.Stopped)+" are spent; the relay ended its requests"
+	}
+	return used
+}
+
+// note writes a request to the transcript, without what was said.
+func note(r agent.Request, q relay.Request) {
+	if r.Note == nil {
+		return
+	}
+	r.Note(agent.Line{Type: "request", Data: map[string]any{
+		"method": q.Method, "path": q.Path, "model": agent.Null(q.Model), "status": q.Status, "sent_bytes": q.Sent,
+		"received_bytes": q.Bytes, "duration_ms": q.Duration.Milliseconds(), "outcome": string(q.Outcome),
+		"tokens":   agent.Tokens{Input: q.Usage.Input, Output: q.Usage.Output, Cached: q.Usage.Cached},
+		"cost_usd": q.CostUSD,
+	}})
+}
+
 // modelAgent returns our own agent for a configured model. Agents with the same provider, model and key share a
 // circuit breaker, because limits belong to a key, and one model may be down while another is up.
 func modelAgent(a *pipeline.Agent, breakers map[string]*native.Breaker) agent.Agent {
@@ -71,16 +143,20 @@ func modelAgent(a *pipeline.Agent, breakers map[string]*native.Breaker) agent.Ag
 // MissingKey returns the names of the secrets that an agent's key or variables need and that are not set; of a key
 // also those that are empty.
 func MissingKey(a *pipeline.Agent) []string {
-	if a.Model == nil {
-		var names []string
-		for _, v := range a.Given.Env {
-			names = append(names, v.Missing...)
-		}
-		slices.Sort(names)
-		return slices.Compact(names)
+	var key pipeline.Text
+	switch {
+	case a.Model != nil:
+		key = a.Model.Key
+	case a.CLI != nil && a.CLI.Key != nil:
+		key = *a.CLI.Key
 	}
-	if key := a.Model.Key; len(key.Missing) == 0 && key.Value == "" {
-		return key.Secrets
+	names := slices.Clone(key.Missing)
+	if len(names) == 0 && key.Value == "" {
+		names = slices.Clone(key.Secrets)
 	}
-	return a.Model.Key.Missing
+	for _, v := range a.Given.Env {
+		names = append(names, v.Missing...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/configured"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -227,6 +228,11 @@ func executable(path string) error {
 	return nil
 }
 
+// Agents returns the agents of a configuration by name.
+func (p *Project) Agents(c *pipeline.Config) map[string]agent.Agent {
+	return configured.Agents(c, p.Environ, func(program string) error { return p.FindProgram(c.Root, program) })
+}
+
 // AgentWarnings returns a warning, at its place in the file, for each agent of a task that lacks its program or its
 // key here.
 func (p *Project) AgentWarnings(c *pipeline.Config) (all pipeline.Errors) {
@@ -247,6 +253,11 @@ func (p *Project) AgentWarnings(c *pipeline.Config) (all pipeline.Errors) {
 			w.Summary = fmt.Sprintf("agent %q needs %s, which is not set", a.Name, strings.Join(keys, ", "))
 			w.Detail = "Until it is set, a failure that this agent should answer gets no fix."
 			all = append(all, w)
+		} else if a.CLI != nil {
+			if err := p.Agents(c)[a.Name].Ready(); err != nil {
+				w.Summary, w.Detail = err.Error(), "Until then, a failure that this agent should answer gets no fix."
+				all = append(all, w)
+			}
 		} else if len(a.Command) > 0 && a.Command[0].Value != "" {
 			if err := p.FindProgram(c.Root, a.Command[0].Value); err != nil {
 				w.Summary = fmt.Sprintf("agent %q needs the program %s: %v", a.Name, a.Command[0].Value, err)

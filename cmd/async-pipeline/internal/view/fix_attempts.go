@@ -76,6 +76,9 @@ func (s *Screen) attempt(b *strings.Builder, f *fix.Fix, i int, dir string) {
 		who += " (" + *a.Model + ")"
 	}
 	parts := []string{who}
+	if a.CLI != nil {
+		parts = append(parts, strings.TrimSpace(*a.CLI+" "+value(a.CLIVersion)))
+	}
 	if a.RetryOf != nil {
 		parts = append(parts, fmt.Sprintf("retry of %d", *a.RetryOf))
 	}
@@ -113,6 +116,9 @@ func (s *Screen) attempt(b *strings.Builder, f *fix.Fix, i int, dir string) {
 		say("it was given " + english.List(slices.Concat(g.Variables, g.Files), len(g.Variables)+len(g.Files)) + " of yours")
 	}
 	say(spent(a.Tokens, a.CostUSD, a.CostAtLeast))
+	if a.Metered != nil && !*a.Metered {
+		say("not metered: " + value(a.CLI) + " used its own sign-in, and says itself what it used")
+	}
 	if a.Finalizer != nil {
 		say(askedAgain(a.Finalizer))
 	}

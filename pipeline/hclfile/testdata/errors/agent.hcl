@@ -1,4 +1,4 @@
-agent "none" { # ERROR: agent "none" has no command and no provider
+agent "none" { # ERROR: agent "none" has no cli, no provider and no command
 }
 agent "both" {
   command  = ["./a"]
@@ -111,4 +111,26 @@ task "b" {
     }
     fallback = agent.program # ERROR: fallback must be a list
   }
+}
+agent "two" {
+  command = ["./a"]
+  cli     = "claude" # ERROR: has a command and a cli
+}
+agent "misspelled" {
+  cli = "claud" # ERROR: there is no CLI "claud": Did you mean claude?
+}
+agent "args" {
+  provider = "openai"
+  model    = "m"
+  args     = ["--x"] # ERROR: has a provider and args
+}
+agent "reserved" {
+  cli       = "claude"
+  args      = ["--fine", "--output-format=text", "-p"] # ERROR: args has --output-format, which async-pipeline gives to claude itself # ERROR: args has -p
+  max_turns = 3                                       # ERROR: has a cli and max_turns
+}
+agent "one_protocol" {
+  cli      = "codex"
+  provider = "openai" # ERROR: codex speaks one protocol only, openai
+  api_key  = secret("K")
 }

@@ -1,6 +1,6 @@
 task "a" { # ERROR: task "a" has nothing to run
 }
-agent "b" { # ERROR: agent "b" has no command
+agent "b" { # ERROR: agent "b" has no cli
 }
 job "j" { # ERROR: job "j" has no tasks
 }

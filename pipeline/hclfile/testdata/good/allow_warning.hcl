@@ -24,7 +24,7 @@ task "both" {
   on_fail "agent" {
     use      = agent.program
     fallback = [agent.another]
-    allow    = [["go", "vet", "**"]] # WARN: A command runs what it likes in its copy
+    allow    = [["go", "vet", "**"]] # WARN: A command or a CLI runs what it likes in its copy
     budget {
       attempts   = 1
       wall_clock = "1m"

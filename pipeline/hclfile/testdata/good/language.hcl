@@ -61,6 +61,17 @@ agent "native" {
   api_key   = "Bearer ${secret("MODEL_KEY")}"
   max_turns = 7
 }
+agent "pi" {
+  cli      = "pi"
+  provider = "anthropic"
+  model    = "m"
+  args     = ["--thinking", "high"]
+  base_url = "http://127.0.0.1:8080"
+  api_key  = secret("MODEL_KEY")
+}
+agent "signed_in" {
+  cli = "claude"
+}
 
 task "test" {
   description = "Test every package"

@@ -1,5 +1,0 @@
-agent "a" {
-  command = ["./a"]
-  cli     = "claude" # ERROR: `cli` needs
-  args    = []       # ERROR: `args` needs
-}
