@@ -47,7 +47,7 @@ func launchCodex(s setup) launch {
 name = "relay"
 base_url = %q
 wire_api = "responses"
-env_key = "ASYNC_PIPELINE_KEY"
+env_key = "RELAY_API_KEY"
 request_max_retries = 2
 stream_max_retries = 2
 `, s.url)
@@ -57,7 +57,7 @@ stream_max_retries = 2
 		files: map[string]string{".codex/config.toml": config}, stdin: s.prompt,
 	}
 	if s.url != "" {
-		l.env = append(l.env, "ASYNC_PIPELINE_KEY="+s.key)
+		l.env = append(l.env, "RELAY_API_KEY="+s.key)
 	}
 	return l
 }

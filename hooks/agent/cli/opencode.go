@@ -29,7 +29,7 @@ func launchOpencode(s setup) launch {
 		}
 		model = relayName + "/" + s.model
 		config["provider"] = map[string]any{relayName: map[string]any{
-			"npm": npm, "options": map[string]any{"baseURL": url, "apiKey": "{env:ASYNC_PIPELINE_KEY}"},
+			"npm": npm, "options": map[string]any{"baseURL": url, "apiKey": "{env:RELAY_API_KEY}"},
 			"models": map[string]any{s.model: map[string]any{"name": s.model}},
 		}}
 		config["enabled_providers"] = []string{relayName}
@@ -53,7 +53,7 @@ func launchOpencode(s setup) launch {
 		"XDG_STATE_HOME=" + s.home + "/.local/state",
 	}
 	if s.url != "" {
-		env = append(env, "ASYNC_PIPELINE_KEY="+s.key)
+		env = append(env, "RELAY_API_KEY="+s.key)
 	}
 	return launch{
 		args: append(args, s.args...), env: env, files: map[string]string{at: string(text)}, stdin: s.prompt,

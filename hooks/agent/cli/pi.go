@@ -42,11 +42,11 @@ func launchPi(s setup) launch {
 	if s.url != "" {
 		provider, model = relayName, s.model
 		models, _ := json.Marshal(map[string]any{"providers": map[string]any{relayName: map[string]any{
-			"baseUrl": s.url, "api": piWires[s.wire], "apiKey": "ASYNC_PIPELINE_KEY",
+			"baseUrl": s.url, "api": piWires[s.wire], "apiKey": "RELAY_API_KEY",
 			"models": []map[string]any{{"id": s.model}},
 		}}}) // strings and maps of them
 		l.files[folder+"models.json"] = string(models)
-		l.env = append(l.env, "ASYNC_PIPELINE_KEY="+s.key)
+		l.env = append(l.env, "RELAY_API_KEY="+s.key)
 	}
 	if provider != "" {
 		args = append(args, "--provider", provider)
