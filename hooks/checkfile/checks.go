@@ -58,7 +58,7 @@ func NewChecks(t Tree, s Scope) *Checks {
 	if sub == "/" {
 		sub = "."
 	}
-	found := newSurvey(t, sub)
+	found := newSurvey(t, sub, s.Failing)
 	c := &Checks{
 		Sub: sub, tree: found.Index, protected: newProtected(sub, s.Protect), conventions: newConventions(found),
 		data: found.testData(), refs: findReferences(t, found, s), runner: newRunnerFiles(t, found),
@@ -161,7 +161,7 @@ func newConventions(s *survey) conventions {
 			for _, p := range u.paths {
 				c.helpers[p] = true
 			}
-		case u.reached && conventional(s.Rel(u.key)):
+		case (u.reached || u.offered) && conventional(s.Rel(u.key)):
 			if !lang.TestName(s.Rel(u.key)) {
 				c.folders[u.dir] = true
 			}

@@ -27,6 +27,7 @@ type unit struct {
 	reached   bool // production uses it
 	testing   bool // imports a library for tests
 	tool      bool // neither production nor test: configures tools
+	offered   bool // production, because a package ships it (shipping)
 	runs      bool // its name speaks of tests: it may start them, so what it imports is not production for that
 	uses      []*unit
 	users     []*unit
@@ -48,11 +49,13 @@ type survey struct {
 	dataBases map[string]bool
 	data      []string // files that can be data, sorted
 	globs     map[*unit][]string
+	ships     *shipping // nil: nothing can be read
 
 	nodePackages []string // package.json files, not of dependencies
 }
 
-func newSurvey(t Tree, sub string) *survey {
+// newSurvey reads a tree. failing are the names of the tests that failed, as far as they are known.
+func newSurvey(t Tree, sub string, failing []string) *survey {
 	paths := set(t.Paths)
 	s := &survey{
 		Index: lang.NewIndex(paths, sub), sub: sub, units: map[string]*unit{}, dirUnits: map[string][]*unit{},
@@ -64,6 +67,8 @@ func newSurvey(t Tree, sub string) *survey {
 	}
 	if t.Read != nil {
 		s.read(paths, t.Read)
+		s.ships = newShipping(s, t, failing)
+		s.offer()
 	}
 	s.classify()
 	return s
@@ -157,6 +162,20 @@ func (s *survey) unit(p string) *unit {
 	return u
 }
 
+// offer notes the units that are production because a package ships them: of those that only their names or their
+// users make a part of the tests.
+func (s *survey) offer() {
+	for _, u := range s.order {
+		in := s.Rel(u.key)
+		if u.tool || u.sure || lang.TestFolder(in) || lang.DataFolder(in) || path.Base(in) == "conftest.py" {
+			continue
+		}
+		if u.offered = s.ships.offers(u); u.offered {
+			u.test = false
+		}
+	}
+}
+
 // classify finds out what only tests use, and what production uses. Each answer depends on the other: a folder that
 // turns out to be production has no helpers, and what such a helper used was production's all along. Both sets only
 // shrink, so it ends.
@@ -174,7 +193,7 @@ func (s *survey) findHelpers() {
 	for changed := true; changed; {
 		changed = false
 		for _, u := range s.order {
-			if !u.test && !u.helper && s.onlyTests(u) {
+			if !u.test && !u.helper && !u.offered && s.onlyTests(u) {
 				u.helper, changed = true, true
 			}
 		}
