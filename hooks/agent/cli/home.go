@@ -28,7 +28,7 @@ func (p *program) prepare(home, from, person string, files map[string]string, se
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // only opened to write in it
 	if from != "" && from != home {
 		if err := copyFolder(root, from, p.sessions); err != nil {
 			return fmt.Errorf("its session: %w", err)
@@ -131,7 +131,7 @@ func copyFolder(root *os.Root, from, name string) error {
 	if err != nil {
 		return err
 	}
-	defer old.Close()
+	defer func() { _ = old.Close() }() // only read
 	left := int64(mostSession)
 	return fs.WalkDir(old.FS(), name, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -141,7 +141,7 @@ func copyFolder(root *os.Root, from, name string) error {
 		if err != nil {
 			return err
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // only read
 		text, err := io.ReadAll(io.LimitReader(f, left+1))
 		if left -= int64(len(text)); err == nil && left < 0 {
 			err = errors.New("it is too large")

@@ -154,7 +154,7 @@ func (k *Known) turn(ctx context.Context, r agent.Request, resume, from string) 
 	switch cause := context.Cause(work); {
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
 		// it need not read its input
-	case ctx.Err() == nil && (cause == errLingers || cause == errHopeless):
+	case ctx.Err() == nil && (errors.Is(cause, errLingers) || errors.Is(cause, errHopeless)):
 		exit.Cancelled = false
 	case err != nil && ctx.Err() != nil:
 		exit.Cancelled = !exit.TimedOut

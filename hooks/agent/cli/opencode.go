@@ -20,7 +20,10 @@ var opencode = &program{
 const relayName = "relay"
 
 func launchOpencode(s setup) launch {
-	config := map[string]any{"autoupdate": false, "share": "disabled"}
+	config := map[string]any{
+		"autoupdate": false, "share": "disabled",
+		"agent": map[string]any{"title": map[string]any{"disable": true}}, // nobody reads the session's title
+	}
 	model := s.model
 	if s.url != "" {
 		npm, url := "@ai-sdk/openai-compatible", s.url

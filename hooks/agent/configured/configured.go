@@ -105,7 +105,7 @@ func usedOf(u relay.Used) cli.Used {
 		used.Stopped = failure.LoopDetected
 		used.Why = fmt.Sprintf("it asked the provider %d times, which is all that an attempt may", u.Requests)
 	default:
-		used.Stopped, used.Why = failure.TokenBudget, "the budget's "+string(u.Stopped)+" are spent; the relay ended its requests"
+		used.Stopped, used.Why = failure.TokenBudget, "the budget's "+u.Stopped+" are spent; the relay ended its requests"
 	}
 	return used
 }
