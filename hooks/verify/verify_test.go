@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -95,6 +97,26 @@ func TestVerdicts(t *testing.T) {
 	r = Result{Verdict: Suspect}
 	if r.Cap("tree_changed"); r.String() != Suspect {
 		t.Error("only verified is withheld")
+	}
+}
+
+// Which files are the check's depends on what failed: by the core, where it is known.
+func TestScopeOfCore(t *testing.T) {
+	t.Parallel()
+	task := &pipeline.Task{Name: "test"}
+	q := &Request{
+		Base: &scratch.Base{Sub: "."},
+		Failure: &failedtask.Failure{
+			Config: &pipeline.Config{Tasks: []*pipeline.Task{task}}, Task: task,
+			Signature: testreport.Signature{Tests: []string{"adds", "flaky"}},
+		},
+	}
+	if got := q.scope().Failing; !slices.Equal(got, []string{"adds", "flaky"}) {
+		t.Errorf("failing without a core: %q", got)
+	}
+	q.Core = &failedtask.Core{Tests: []string{"adds"}}
+	if got := q.scope().Failing; !slices.Equal(got, []string{"adds"}) {
+		t.Errorf("failing: %q", got)
 	}
 }
 
