@@ -12,6 +12,9 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/cli"
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/knowncli"
 	"github.com/async-pipeline/async-pipeline/internal/policy"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/detect"
@@ -20,6 +23,7 @@ import (
 
 func initCommand(prog *program) *cobra.Command {
 	var show bool
+	var agent string
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Write a PIPELINE.hcl for the project that is here",
@@ -29,19 +33,29 @@ Makefile, justfile, Taskfile.yml) and writes a PIPELINE.hcl that checks, tests
 and builds what is there. Nothing of the project is run, and no other file is
 written. A task whose program is not in PATH is written as a comment.
 
+With --agent a failing test is answered by that agent CLI with a proposed fix.
+Without it that hook is a comment, of the first CLI that is installed and signed
+in.
+
 A PIPELINE.hcl that is there already is never changed.
 Exit code: 0 written or shown, 2 not.`,
 		Example: `  async-pipeline init
   async-pipeline init --print
+  async-pipeline init --agent claude
   async-pipeline -C services/api init`,
 		Args: atMost(0),
-		RunE: func(*cobra.Command, []string) error { return initProject(prog, show) },
+		RunE: func(*cobra.Command, []string) error { return initProject(prog, agent, show) },
 	}
+	c.Flags().StringVar(&agent, "agent", "", "the agent CLI that answers failures: "+english.List(knowncli.Names(), 9))
 	c.Flags().BoolVar(&show, "print", false, "show it and write nothing")
 	return c
 }
 
-func initProject(prog *program, show bool) error {
+func initProject(prog *program, agent string, show bool) error {
+	if _, ok := knowncli.Find(agent); !ok && agent != "" {
+		return exit.Refuse("there is no agent CLI %q that is known here: write one of %s, or edit the file for another program", agent,
+			english.List(knowncli.Names(), 9))
+	}
 	dir, err := prog.Start()
 	if err != nil {
 		return err
@@ -56,12 +70,13 @@ func initProject(prog *program, show bool) error {
 			return err
 		}
 	}
+	with, lacks := hookAgent(prog, dir, agent)
 	draft, err := detect.Propose(dir, func(name string) bool {
 		return policy.Lookup(name, dir, prog.Env("PATH"), func(path string) bool {
 			info, err := os.Stat(path)
 			return err == nil && info.Mode().IsRegular() && unix.Access(path, unix.X_OK) == nil
 		}) != ""
-	})
+	}, with)
 	if err != nil {
 		return exit.Refuse("%v", err)
 	}
@@ -83,9 +98,39 @@ func initProject(prog *program, show bool) error {
 	}
 	prog.Results().Drafted(view.Drafted{
 		File: file, Found: draft.Found, Notes: draft.Notes, Config: c, Next: prog.Typed("run"),
-		HookLine: draft.HookLine, AgentLine: draft.AgentLine,
+		HookLine: draft.HookLine, AgentLine: draft.AgentLine, Agent: with.CLI, Active: with.Active, Lacks: lacks,
 	})
 	return nil
+}
+
+// keyVariables are the variables in which people keep the keys of CLIs that choose a model themselves.
+var keyVariables = map[string]string{
+	"claude": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY",
+}
+
+// hookAgent returns the agent of the drafted hook: the CLI that was asked for, or, as a comment, the first one that
+// can be used here. lacks tells why the one that was asked for cannot.
+func hookAgent(prog *program, dir, asked string) (a detect.Agent, lacks string) {
+	for _, name := range knowncli.Names() {
+		if asked != "" && name != asked {
+			continue
+		}
+		k := &cli.Known{
+			ID: name, CLI: name, Given: cli.Given{Home: prog.Env("HOME")}, Look: func(program string) error { return prog.FindProgram(dir, program) },
+		}
+		a = detect.Agent{CLI: name, Active: asked != ""}
+		err := k.Ready()
+		if key := keyVariables[name]; err != nil && key != "" && prog.Env(key) != "" && k.Look(name) == nil {
+			a.Key, err = key, nil
+		}
+		switch {
+		case err == nil:
+			return a, ""
+		case asked != "":
+			return a, err.Error()
+		}
+	}
+	return detect.Agent{}, ""
 }
 
 // noneIn refuses a folder that has a PIPELINE.hcl of any kind, and returns the one of a folder above, or "".

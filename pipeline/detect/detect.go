@@ -20,14 +20,15 @@ type Draft struct {
 	Found []string // what it was made from, for the person: "go.mod: Go module example.com/shop"
 	Notes []string // what was seen and left out, and why
 
-	// The lines of File where the commented-out hook and its agent begin, from 1; both 0 where no task runs tests.
+	// The lines of File where the hook and its agent begin, from 1, comments or not; both 0 where no task runs tests.
 	HookLine, AgentLine int
 }
 
 // Propose drafts a PIPELINE.hcl for the project in root. lookup reports whether a program is in PATH: a task whose
-// program is not is written as a comment. Where nothing is found the draft has one example task. The error is for a
+// program is not is written as a comment. agent is whom the hook of the first task that runs tests asks. Where nothing
+// is found the draft has one example task. The error is for a
 // root that cannot be read; a file below it that cannot adds a note.
-func Propose(root string, lookup func(program string) bool) (Draft, error) {
+func Propose(root string, lookup func(program string) bool, agent Agent) (Draft, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return Draft{}, fmt.Errorf("the folder cannot be read: %w", err)
@@ -47,8 +48,13 @@ func Propose(root string, lookup func(program string) bool) (Draft, error) {
 	}
 	nameAll(l.projects)
 	var d Draft
-	d.File, d.Tasks = write(l.projects)
-	d.HookLine, d.AgentLine = lineOf(d.File, `  # on_fail "agent" {`), lineOf(d.File, `# agent "mine" {`)
+	d.File, d.Tasks = write(l.projects, agent)
+	off := "# "
+	if agent.Active {
+		off = ""
+	}
+	name, _ := agent.text()
+	d.HookLine, d.AgentLine = lineOf(d.File, "  "+off+`on_fail "agent" {`), lineOf(d.File, off+"agent "+quote(name)+" {")
 	for _, p := range l.projects {
 		d.Found = append(d.Found, p.found)
 		for _, task := range p.tasks {

@@ -84,7 +84,7 @@ func header(t *testing.T, comment, name string) []string {
 // propose drafts, and checks what every draft must have.
 func propose(t *testing.T, dir string, programs ...string) detect.Draft {
 	t.Helper()
-	d, err := detect.Propose(dir, func(p string) bool { return slices.Contains(programs, p) })
+	d, err := detect.Propose(dir, func(p string) bool { return slices.Contains(programs, p) }, detect.Agent{})
 	check(t, err)
 	c := load(t, dir, d.File)
 	var names []string
@@ -294,7 +294,7 @@ func TestVirtualEnvironment(t *testing.T) {
 
 func TestNoFolder(t *testing.T) {
 	t.Parallel()
-	if _, err := detect.Propose(filepath.Join(t.TempDir(), "gone"), func(string) bool { return true }); err == nil {
+	if _, err := detect.Propose(filepath.Join(t.TempDir(), "gone"), func(string) bool { return true }, detect.Agent{}); err == nil {
 		t.Error("a folder that is not there was looked at")
 	}
 }
@@ -309,5 +309,45 @@ func check(t testing.TB, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The hook of a draft asks the agent that is given, at once or once its comment is taken away.
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/shop\n\ngo 1.24\n"), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "a_test.go"), []byte("package shop\n"), 0o600))
+	for name, c := range map[string]struct {
+		agent              detect.Agent
+		hook, use, program string
+	}{
+		"none":      {detect.Agent{}, `  # on_fail "agent" {`, "  #   use    = agent.mine", `#   command = ["./tools/agent.sh"]`},
+		"a comment": {detect.Agent{CLI: "claude"}, `  # on_fail "agent" {`, "  #   use    = agent.claude", `#   cli = "claude"`},
+		"active":    {detect.Agent{CLI: "codex", Active: true}, `  on_fail "agent" {`, "    use    = agent.codex", `  cli = "codex"`},
+		"with a key": {
+			detect.Agent{CLI: "codex", Key: "OPENAI_API_KEY", Active: true},
+			`  on_fail "agent" {`, "    use    = agent.codex",
+			`  api_key = secret("OPENAI_API_KEY")`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, err := detect.Propose(dir, func(string) bool { return true }, c.agent)
+			check(t, err)
+			lines := strings.Split(string(d.File), "\n")
+			for _, want := range []string{c.hook, c.use, c.program} {
+				if !slices.Contains(lines, want) {
+					t.Errorf("no line %q in\n%s", want, d.File)
+				}
+			}
+			if d.HookLine == 0 || lines[d.HookLine-1] != c.hook || !strings.Contains(lines[d.AgentLine-1], `agent "`) {
+				t.Errorf("lines %d and %d", d.HookLine, d.AgentLine)
+			}
+			if got := string(hclwrite.Format(d.File)); got != string(d.File) {
+				t.Errorf("the draft is not formatted (-want +got)\n%s", cmp.Diff(got, string(d.File)))
+			}
+			load(t, dir, d.File)
+		})
 	}
 }

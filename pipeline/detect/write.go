@@ -37,9 +37,9 @@ task "hello" {
 }
 `
 
-// onFail is the one example of a hook; with the agent below it, it is a comment until somebody writes an agent.
+// onFail is the one hook, of the agent %s.
 const onFail = `on_fail "agent" {
-  use    = agent.mine
+  use    = agent.%s
   prompt = "Find the cause of the failure and fix it with the smallest change."
   budget {
     attempts   = 1
@@ -52,18 +52,66 @@ const onFailAbout = `Take the # away here and at the end of this file, and a fai
 with a proposed fix. You review and apply it; nothing else writes your files.
 `
 
+const onFailActive = `A failure is answered with a proposed fix. You review and apply it; nothing else
+writes your files.
+`
+
 const agentAbout = `
 # An agent is any program: it gets the failure on standard input and works in its
 # current directory, which is a copy of this project.
 `
 
-const agent = `agent "mine" {
-  command = ["./tools/agent.sh"]
-}
+const cliAbout = `
+# The agent that is installed here. It works in a copy of this project.
 `
 
+// An Agent is the one that the draft's hook asks.
+type Agent struct {
+	CLI    string // its name in the language; empty: a program that somebody has yet to write
+	Key    string // the variable that has its key; empty: the CLI's own sign-in is used
+	Active bool   // its hook is no comment; only of a CLI
+}
+
+// text returns the block of the agent, and its name.
+func (a Agent) text() (name, text string) {
+	if a.CLI == "" {
+		return "mine", "agent \"mine\" {\n  command = [\"./tools/agent.sh\"]\n}\n"
+	}
+	attrs := []attribute{{"cli", quote(a.CLI)}}
+	if a.Key != "" {
+		attrs = append(attrs, attribute{"api_key", "secret(" + quote(a.Key) + ")"})
+	}
+	return a.CLI, "agent " + quote(a.CLI) + " {\n" + aligned(attrs, "  ") + "}\n"
+}
+
+// hook returns the hook of the agent, as it stands in a task.
+func (a Agent) hook() string {
+	name, _ := a.text()
+	text := fmt.Sprintf(onFail, name)
+	if !a.Active {
+		return commented("  ", onFailAbout) + commented("  ", text)
+	}
+	var b strings.Builder
+	for l := range strings.Lines(text) {
+		b.WriteString("  " + l)
+	}
+	return commented("  ", onFailActive) + b.String()
+}
+
+// block returns the agent as it stands at the end of the file.
+func (a Agent) block() string {
+	_, text := a.text()
+	switch {
+	case a.Active:
+		return cliAbout + text
+	case a.CLI != "":
+		return cliAbout + commented("", text)
+	}
+	return agentAbout + commented("", text)
+}
+
 // write returns the text, and the names of the tasks that are not comments.
-func write(projects []*project) ([]byte, []string) {
+func write(projects []*project, agent Agent) ([]byte, []string) {
 	var b bytes.Buffer
 	b.WriteString(head)
 	writeEnv(&b, projects)
@@ -85,7 +133,10 @@ func write(projects []*project) ([]byte, []string) {
 			}
 			hook := t.checks && t.lacks == "" && !hooked
 			hooked = hooked || hook
-			text := t.text(p, hook)
+			text := t.text(p)
+			if hook {
+				text = strings.TrimSuffix(text, "}\n") + "\n" + agent.hook() + "}\n"
+			}
 			if t.lacks == "" {
 				names = append(names, t.name)
 			} else {
@@ -104,7 +155,7 @@ func write(projects []*project) ([]byte, []string) {
 		names = []string{"hello"}
 	}
 	if hooked {
-		b.WriteString(agentAbout + commented("", agent))
+		b.WriteString(agent.block())
 	}
 	return b.Bytes(), names
 }
@@ -171,7 +222,7 @@ func aligned(attrs []attribute, indent string) string {
 	return b.String()
 }
 
-func (t *task) text(p *project, hook bool) string {
+func (t *task) text(p *project) string {
 	attrs := []attribute{{"description", quote(t.about)}}
 	if p.dir != top {
 		attrs = append(attrs, attribute{"dir", quote(p.dir)})
@@ -207,11 +258,7 @@ func (t *task) text(p *project, hook bool) string {
 		attrs = append(attrs, attribute{"outputs", list(below(p.dir, t.outputs))})
 	}
 	attrs = append(attrs, attribute{"timeout", quote(t.timeout)})
-	text := "task " + quote(t.name) + " {\n" + aligned(attrs, "  ")
-	if hook {
-		text += "\n" + commented("  ", onFailAbout) + commented("  ", onFail)
-	}
-	return text + "}\n"
+	return "task " + quote(t.name) + " {\n" + aligned(attrs, "  ") + "}\n"
 }
 
 // commented makes a piece of the file a comment behind an indent. Removing "# " restores it.

@@ -116,8 +116,11 @@ type Drafted struct {
 	Config *pipeline.Config
 	Next   string // the command to type next
 
-	// The lines of the file where the commented-out hook and its agent begin; 0 where there are none.
+	// The lines of the file where the hook and its agent begin; 0 where there are none.
 	HookLine, AgentLine int
+	Agent               string // a CLI that is the hook's agent; empty: a program that has yet to be written
+	Active              bool   // the hook is no comment
+	Lacks               string // why the agent cannot be asked yet; empty: it can
 }
 
 // Drafted shows what was found, the tasks, and what to type next.
@@ -137,11 +140,23 @@ func (s *Screen) Drafted(d Drafted) {
 		b.WriteString(s.items("Left out, or worth knowing", d.Notes))
 	}
 	b.WriteString("Next\n  " + s.paint(bold, d.Next) + "\n")
-	if d.HookLine > 0 {
+	switch {
+	case d.HookLine == 0:
+	case d.Active:
+		b.WriteString("\nFixes are on\n")
+		b.WriteString(s.hanging("  ", fmt.Sprintf("When a test fails, %s proposes a fix (line %d of %s). You review and apply it.", d.Agent,
+			d.HookLine, s.Path(d.File))))
+		if d.Lacks != "" {
+			b.WriteString(s.hanging("  ", "Not yet: "+d.Lacks))
+		}
+	default:
 		b.WriteString("\nFixes are off\n")
-		text := fmt.Sprintf("To get a proposed fix when a test fails, take the # away from on_fail (line %d) and agent (line %d) of %s, "+
-			"and put your agent's program into command.", d.HookLine, d.AgentLine, s.Path(d.File))
-		b.WriteString(s.hanging("  ", text))
+		text := fmt.Sprintf("To get a proposed fix when a test fails, take the # away from on_fail (line %d) and agent (line %d) of %s",
+			d.HookLine, d.AgentLine, s.Path(d.File))
+		if d.Agent == "" {
+			text += ", and put your agent's program into command"
+		}
+		b.WriteString(s.hanging("  ", text+"."))
 	}
 	s.put(b.String())
 }

@@ -291,6 +291,12 @@ func TestDrafted(t *testing.T) {
 			Notes: []string{"the task lint is a comment in the file: it needs golangci-lint, which is not in PATH here"},
 		})
 		s.Drafted(Drafted{File: "/elsewhere/PIPELINE.hcl", Config: c, Next: "async-pipeline -C /elsewhere run"})
+		s.Drafted(Drafted{File: "/project/PIPELINE.hcl", Config: c, Next: "async-pipeline run", HookLine: 9, AgentLine: 20})
+		s.Drafted(Drafted{File: "/project/PIPELINE.hcl", Config: c, Next: "async-pipeline run", HookLine: 9, AgentLine: 20, Agent: "claude"})
+		s.Drafted(Drafted{
+			File: "/project/PIPELINE.hcl", Config: c, Next: "async-pipeline run", HookLine: 9, AgentLine: 20, Agent: "claude", Active: true,
+			Lacks: "claude is not signed in",
+		})
 	})
 	if strings.Contains(got, "\x1b") {
 		t.Errorf("a name reached the terminal as it is: %q", got)
