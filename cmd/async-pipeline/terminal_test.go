@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -212,12 +213,20 @@ func stopAndGo(t *testing.T, dir, how string) bool {
 	return settled
 }
 
-// stands reports whether a process is stopped: one that was busy gets to it when the system lets it. Where there is
-// no /proc that is not known, and taken for granted.
+// stands reports whether a process is stopped: one that was busy gets to it when the system lets it. One that waits in
+// vfork for a child that is stopped (D) can do nothing either. Where there is no /proc that is not known, and taken for
+// granted.
 func stands(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, after, _ := strings.Cut(string(stat), ") ")
-	return err != nil || strings.HasPrefix(after, "T")
+	if err != nil || strings.HasPrefix(after, "T") {
+		return true
+	}
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)) // empty: it has none
+	return strings.HasPrefix(after, "D") && slices.ContainsFunc(strings.Fields(string(children)), func(child string) bool {
+		n, err := strconv.Atoi(child)
+		return err == nil && stands(n)
+	})
 }
 
 func TestResize(t *testing.T) {

@@ -135,13 +135,17 @@ func withToken(tok string) []int {
 // waitToken waits until n processes have the token.
 func waitToken(t *testing.T, tok string, n int) []int {
 	t.Helper()
+	seen := map[int]bool{} // some live only for a moment
 	for end := time.Now().Add(soon); ; time.Sleep(2 * time.Millisecond) {
 		pids := withToken(tok)
-		if len(pids) >= n {
+		for _, pid := range pids {
+			seen[pid] = true
+		}
+		if len(seen) >= n {
 			return pids
 		}
 		if time.Now().After(end) {
-			t.Fatalf("only %d of %d processes started", len(pids), n)
+			t.Fatalf("only %d of %d processes started", len(seen), n)
 		}
 	}
 }
