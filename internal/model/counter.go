@@ -11,7 +11,7 @@ import (
 
 const (
 	counterLine   = 4 << 20 // bytes of a line, and of the data of an event; of a longer one nothing is counted
-	counterWhole  = 8 << 20 // bytes of an answer that is no stream; a longer one is not counted
+	counterWhole  = 4 << 20 // bytes of an answer that is no stream; a longer one is not counted
 	bytesPerToken = 4       // of text, about: English has a little more, code a little less
 )
 
@@ -22,6 +22,7 @@ type Counter struct {
 	stream bool
 	events sse
 	whole  []byte // of an answer that is no stream
+	long   bool   // it is too long, and whole is dropped
 	fresh  bool   // there was an event
 
 	usage   Usage
@@ -51,8 +52,10 @@ func (c *Counter) Stream() bool { return c.stream }
 // stops if that returns false. It returns how many bytes it took: up to the end of that event, or all.
 func (c *Counter) Feed(b []byte, more func() bool) (n int) {
 	if !c.stream {
-		if len(c.whole) <= counterWhole {
-			c.whole = append(c.whole, b[:min(len(b), counterWhole+1-len(c.whole))]...)
+		if c.long = c.long || len(c.whole)+len(b) > counterWhole; c.long {
+			c.whole = nil
+		} else {
+			c.whole = append(c.whole, b...)
 		}
 		return len(b)
 	}
@@ -79,7 +82,7 @@ func (c *Counter) event(_ string, data []byte) error {
 
 // End is called after the end of the answer, however it came.
 func (c *Counter) End() {
-	if !c.stream && len(c.whole) <= counterWhole {
+	if !c.stream && !c.long {
 		c.read(c, c.whole)
 	}
 	c.whole = nil
