@@ -128,14 +128,10 @@ func TestCloseLeavesNothing(t *testing.T) {
 		}}}
 		provider := httptest.NewServer(s)
 		ctx, cancel := context.WithCancel(t.Context())
-		var gone int
+		outcomes := map[Outcome]int{}
 		r, err := Start(ctx, Options{
 			Upstreams: []Upstream{{Wire: model.Anthropic, BaseURL: provider.URL}},
-			Observe: func(q Request) {
-				if q.Outcome == Gone {
-					gone++
-				}
-			},
+			Observe:   func(q Request) { outcomes[q.Outcome]++ },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -164,8 +160,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if gone != 5 { // Observe is not called any more
-			t.Errorf("%d streams were reported as gone", gone)
+		if outcomes[Passed] != 1 || outcomes[Gone] != 5 { // Observe is not called any more
+			t.Errorf("%v", outcomes)
 		}
 		for range 5 {
 			if err := <-errs; err == nil {

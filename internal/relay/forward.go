@@ -89,7 +89,10 @@ func (r *Relay) serve(w http.ResponseWriter, q *http.Request) {
 		x.fail(Spent, x.to.spent, why)
 		return
 	}
-	defer x.settle() // also when the connection is broken off, which is a panic
+	// Else net/http closes the request's body when the answer begins, under the transport that may still read it: that
+	// breaks the connection to the provider off.
+	_ = http.NewResponseController(w).EnableFullDuplex() // no error: it is HTTP/1
+	defer x.settle()                                     // also when the connection is broken off, which is a panic
 	x.forward(q)
 }
 
@@ -167,7 +170,7 @@ func (x *exchange) forward(q *http.Request) {
 		if sent.Load() && !x.to.free {
 			x.counter = model.NewCounter(x.to.name, "") // of an answer that nobody has seen nothing is known
 		}
-		if x.Outcome = Gone; q.Context().Err() == nil {
+		if x.Outcome = Gone; !x.ended(q) {
 			status := http.StatusBadGateway
 			if errors.Is(context.Cause(ctx), errSilent) {
 				err, status = fmt.Errorf("%w for %v", errSilent, x.o.Silence), http.StatusGatewayTimeout
@@ -191,13 +194,17 @@ func (x *exchange) forward(q *http.Request) {
 		defer silence.Stop()
 		return body.Read(b)
 	}
-	if x.Outcome = x.pass(read); x.Outcome == Broken && q.Context().Err() != nil {
+	if x.Outcome = x.pass(read); x.Outcome == Broken && x.ended(q) {
 		x.Outcome = Gone
 	}
 	if x.Outcome == Broken || x.Outcome == Gone {
 		panic(http.ErrAbortHandler) // the client sees a connection that breaks off, and not an answer that ends
 	}
 }
+
+// ended reports whether nobody waits for the answer any more. The relay's context ends before its connections are
+// closed, that of a request perhaps only after that.
+func (x *exchange) ended(q *http.Request) bool { return x.ctx.Err() != nil || q.Context().Err() != nil }
 
 // request returns the request as it goes to the provider.
 func (x *exchange) request(ctx context.Context, q *http.Request, up *upload) (*http.Request, error) {

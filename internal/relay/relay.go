@@ -103,6 +103,7 @@ type Relay struct {
 
 	transport *http.Transport
 	server    *http.Server
+	ctx       context.Context // ends with the relay
 	cancel    context.CancelFunc
 	watching  func() bool
 	running   sync.WaitGroup // the listener, its connections and requests
@@ -148,10 +149,10 @@ func Start(ctx context.Context, o Options) (*Relay, error) {
 		return nil, fmt.Errorf("the relay cannot listen: %w", err)
 	}
 	r.address = listener.Addr().String()
-	ctx, r.cancel = context.WithCancel(ctx)
+	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.server = &http.Server{
 		Handler:           http.HandlerFunc(r.serve),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
+		BaseContext:       func(net.Listener) context.Context { return r.ctx },
 		ReadHeaderTimeout: 30 * time.Second,
 		ErrorLog:          silent,
 
@@ -166,7 +167,7 @@ func Start(ctx context.Context, o Options) (*Relay, error) {
 		},
 	}
 	r.running.Go(func() { _ = r.server.Serve(listener) }) // ends with Close
-	r.watching = context.AfterFunc(ctx, r.end)
+	r.watching = context.AfterFunc(r.ctx, r.end)
 	return r, nil
 }
 

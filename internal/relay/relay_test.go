@@ -359,6 +359,39 @@ func TestStreamsAtOnce(t *testing.T) {
 	}
 }
 
+// A provider may answer before it has all of the request.
+func TestAnswerBeforeTheRequestEnds(t *testing.T) {
+	t.Parallel()
+	b := before(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		if err := errors.Join(control.EnableFullDuplex(), control.Flush()); err != nil {
+			t.Error(err)
+		}
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, n, err)
+	}), Options{})
+	body, rest := io.Pipe()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.URL(model.OpenAI)+"/responses", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.ContentLength = 1 << 20
+	q.Header.Set("Authorization", "Bearer "+b.Key())
+	resp, err := http.DefaultTransport.RoundTrip(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	go func() {
+		_, err := rest.Write(make([]byte, 1<<20))
+		rest.CloseWithError(err)
+	}()
+	text, err := io.ReadAll(resp.Body)
+	if string(text) != "1048576 <nil>" || err != nil {
+		t.Errorf("%q %v", text, err)
+	}
+}
+
 // A stream that goes over the budget ends with an error in the protocol's form at the event that goes over it; every
 // request after it is refused without asking the provider, in a form that clients do not repeat.
 func TestBudgetStopsStreams(t *testing.T) {
