@@ -366,6 +366,10 @@ func FuzzChecks(f *testing.F) {
 	f.Add("x/y.test.js", "import '../../../..'\n'*/*.txt'", "x/z.txt", "", "x", "[")
 	f.Add("a.rs", "mod a;", "../b.bats", "load \"$X\"\n. ", "..", "{a,")
 	f.Add("/a.sh", "source $(x)/b 'c' 'd/'", "", "//go:embed [", ".", "../../*")
+	f.Add("setup.py", "setup(packages=find_packages('a', exclude=['b*']), package_dir={'': 'c'}, py_modules=['d'])", "a/mocks.py", "", ".", "")
+	f.Add("pyproject.toml", "[project]\nname = 'a'\n[tool.setuptools.packages.find]\nwhere = ['[']\n", "setup.cfg", "[options]\npackages = find:\n", "a", "")
+	f.Add("package.json", "{\"exports\": {\"./*\": [\"./[/*.js\"]}, \"files\": [\"!{\", \"../..\"]}", "CMakeLists.txt", "install(FILES ${x}/../*.h a.h)", "", "")
+	f.Add("Makefile", "H = $(H) *.h\ninstall:\n\tcp $(H) ../../x.h /\n", "Makefile.am", "a_HEADERS = ../[.h", "", "")
 	f.Add("go.mod", "module x\n", "x.go", "package x\nimport \"x/y\"\n//go:embed all:* \"a\"\n", "a/b", "")
 	f.Fuzz(func(t *testing.T, p1, src1, p2, src2, sub, protect string) {
 		c := NewChecks(files{p1: src1, p2: src2}.tree(), Scope{Sub: sub, Protect: []string{protect}})

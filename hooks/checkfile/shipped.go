@@ -84,14 +84,22 @@ func (k *shipping) exported(u *unit) bool {
 	if u.key != lang.GoPackage(u.dir) || lang.InFolder(u.key, []string{"internal"}) {
 		return false
 	}
-	dir := u.dir
-	for !k.Has(path.Join(dir, "go.mod")) {
-		if dir == "." || dir == "/" {
-			return false
+	_, ok := k.inModule(u.dir)
+	return ok
+}
+
+// inModule returns dir as seen from the folder of its go.mod. ok is false where there is none.
+func (k *shipping) inModule(dir string) (rel string, ok bool) {
+	for top := dir; ; top = path.Dir(top) {
+		switch {
+		case k.Has(path.Join(top, "go.mod")) && top == dir:
+			return ".", true
+		case k.Has(path.Join(top, "go.mod")):
+			return lang.Rel(top, dir), true
+		case top == "." || top == "/":
+			return dir, false
 		}
-		dir = path.Dir(dir)
 	}
-	return true
 }
 
 // testsOf returns the tests and helpers that use u. Those in the folder of a Go package do, without an import.
@@ -128,7 +136,8 @@ func (k *shipping) fails(by *unit) bool {
 	known, ok := k.failed[by.key]
 	if !ok {
 		if src, err := k.read(by.key); err == nil && len(src) <= maxSource {
-			known = slices.ContainsFunc(k.failing, func(name string) bool { return inFile(name, by, string(src)) })
+			dir, _ := k.inModule(by.dir)
+			known = slices.ContainsFunc(k.failing, func(name string) bool { return inFile(name, by.key, dir, string(src)) })
 		}
 		k.failed[by.key] = known
 	}
@@ -138,25 +147,25 @@ func (k *shipping) fails(by *unit) bool {
 // goTestName matches what go test calls a test, with its package or without.
 var goTestName = lazyregexp.New(`^(?:(\S+?)\.)?((?:Test|Example|Fuzz)[^/\s]*)`)
 
-// inFile reports whether a test may be in the file of by with text src. Where the name tells its file, module or Go
-// package, that decides: tests of one name are in many files.
-func inFile(name string, by *unit, src string) bool {
-	base := path.Base(by.key)
+// inFile reports whether a test may be in the file p with text src, in the folder dir of its Go module. Where the name
+// tells its file, module or Go package, that decides: tests of one name are in many files.
+func inFile(name, p, dir, src string) bool {
+	base := path.Base(p)
 	stem := strings.TrimSuffix(base, path.Ext(base))
 	file, _, named := strings.Cut(name, "::")
 	first, _, _ := strings.Cut(name, " ")
-	switch ext := path.Ext(by.key); {
+	switch ext := path.Ext(p); {
 	case named && path.Ext(file) != "":
 		return path.Base(file) == base
 	case ext == ".go":
 		m := goTestName().FindStringSubmatch(name)
 		return m != nil && strings.Contains(src, "func "+m[2]+"(") &&
-			(m[1] == "" || by.dir == "." || strings.HasSuffix(m[1], "/"+by.dir))
+			(m[1] == "" || dir == "." || strings.HasSuffix(m[1], "/"+dir))
 	case ext == ".py" && strings.Contains(first, "."):
 		return slices.Contains(strings.Split(first, "."), stem)
 	}
 	last := strings.ToLower(path.Base(name))
-	return mentions(src, base, name) || last == strings.ToLower(stem) || last == lang.SubjectOf(by.key)
+	return mentions(src, base, name) || last == strings.ToLower(stem) || last == lang.SubjectOf(p)
 }
 
 // file ships p, which a manifest in dir names, where it is a file of the tree; a folder ships its files of one of

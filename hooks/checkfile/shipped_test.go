@@ -121,7 +121,7 @@ func TestFailedInFile(t *testing.T) {
 			case ".js":
 				text = "test('ticks')"
 			}
-			if inFile(name, &unit{key: p, dir: path.Dir(p)}, text) {
+			if inFile(name, p, path.Dir(p), text) {
 				got = append(got, p)
 			}
 		}
@@ -255,4 +255,11 @@ func TestShippedByGo(t *testing.T) {
 	shippedClasses(t, shop, nil, own, "0 shoptest/clock.go shoptest/new.go\n2 internal/shoptest/clock.go shoptest/clock_test.go")
 	shippedClasses(t, shop, nil, "example.com/shop.TestPrice", "2 shoptest/clock.go internal/shoptest/clock.go")
 	shippedClasses(t, shop, nil, "", "2 shoptest/clock.go  # another test uses it")
+	below := files{}
+	for p, text := range shop {
+		below["svc/"+p] = text
+	}
+	shippedClasses(t, below, nil, own, "0 svc/shoptest/clock.go\n2 svc/internal/shoptest/clock.go")
+	shippedClasses(t, below, nil, "example.com/shop.TestClock", "2 svc/shoptest/clock.go  # of another package")
+	shippedClasses(t, below, files{"svc/go.mod": "-"}, own, "0 svc/shoptest/clock.go  # nothing is known of its imports")
 }
