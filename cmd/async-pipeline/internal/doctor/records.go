@@ -47,9 +47,7 @@ func (d *checkup) pipelineFile() {
 			english.Count(len(c.Jobs), "job"))
 	}
 	if c != nil && err == nil {
-		for _, w := range d.AgentWarnings(c) {
-			d.noted("agents", "", "%s:%d: %s", d.path(w.Pos.File), w.Pos.Line, w.Summary)
-		}
+		d.agents(c)
 	}
 }
 

@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/hooks/agent/cli"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// versionLimit is how long a CLI may take to print its version.
+const versionLimit = 30 * time.Second
+
+// agents checks the agents that tasks use: whether each can be asked here, and whether the tests know the version of
+// the CLI that it is.
+func (d *checkup) agents(c *pipeline.Config) {
+	for _, w := range d.AgentWarnings(c) {
+		d.noted("agents", "", "%s:%d: %s", d.path(w.Pos.File), w.Pos.Line, w.Summary)
+	}
+	var seen []string
+	all := d.Agents(c)
+	for _, a := range c.Agents {
+		k, ok := all[a.Name].(*cli.Known)
+		if !ok || slices.Contains(seen, k.CLI) || k.Ready() != nil {
+			continue
+		}
+		seen = append(seen, k.CLI)
+		switch here, tested := d.versions(k); here {
+		case "":
+			d.noted("agents", "try "+k.CLI+" --version by hand", "%s does not print its version within %s", k.CLI, versionLimit)
+		case tested:
+			d.fine("agents", "%s %s is there, the version that is tested", k.CLI, here)
+		default:
+			d.noted("agents", "", "%s %s is there, and %s is tested: what it prints may not be understood", k.CLI, here, tested)
+		}
+	}
+}
+
+// versions asks a CLI for its version, in a HOME of its own: it may write there.
+func (d *checkup) versions(k *cli.Known) (here, tested string) {
+	home, err := os.MkdirTemp("", "async-pipeline-doctor-")
+	if err != nil {
+		return "", ""
+	}
+	defer func() { _ = os.RemoveAll(home) }() // in the folder for temporary files
+	ctx, cancel := context.WithTimeout(context.Background(), versionLimit)
+	defer cancel()
+	box := sandbox.Box{Tier: sandbox.None, Home: home, Tmp: home}
+	return k.Versions(ctx, func(ctx context.Context, c agent.Command) (agent.Exit, error) {
+		r, err := box.Run(ctx, sandbox.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: c.Stdout, Stderr: c.Stderr})
+		return agent.Exit{Code: r.ExitCode}, err
+	}, home, d.Env("PATH"))
+}
