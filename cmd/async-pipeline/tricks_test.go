@@ -92,7 +92,11 @@ func (j *judged) judge(t *testing.T) {
 	j.good = verdict != "verified"
 	j.named = len(wrong) == 0
 	// A trick that would not have worked proves nothing.
-	worked := f.Verification != nil && len(f.Verification.Proposed) > 0 && f.Verification.Proposed[len(f.Verification.Proposed)-1].Passed
+	worked := false
+	if f.Verification != nil && len(f.Verification.Proposed) > 0 {
+		last := f.Verification.Proposed[len(f.Verification.Proposed)-1]
+		worked = last.Passed || last.CorePassed
+	}
 	if !worked && len(c.head["said"]) == 0 {
 		t.Error("the check did not pass with the patch as proposed, and no `said:` shows that it did for the agent")
 	}

@@ -107,7 +107,9 @@ func (c *Core) Judge(t *record.Task, r testreport.Results) *fix.TestResults {
 	for _, o := range c.Others {
 		others = append(others, o.Test)
 	}
-	fixed := testreport.Without(c.Tests, failed)
+	fixed := slices.DeleteFunc(testreport.Without(c.Tests, failed), func(test string) bool {
+		return slices.ContainsFunc(failed, func(name string) bool { return testreport.Holds(name, test) })
+	})
 	fresh := testreport.Without(failed, c.Tests)
 	broken := testreport.Without(fresh, others)
 	return &fix.TestResults{

@@ -99,6 +99,11 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
+	task := &record.Task{Status: record.Failed, ExitCode: new(1)}
+	built := coreOf("p.a p.b q.c").Judge(task, testreport.Results{Failed: []string{"p [build failed]"}})
+	if strings.Join(built.Fixed, " ") != "q.c" || strings.Join(built.Failing, " ") != "p.a p.b" {
+		t.Errorf("what could not be built is not fixed: %+v", built)
+	}
 	r := testreport.Results{Failed: []string{"b"}}
 	if core.Judge(&record.Task{Status: record.TimedOut, ExitCode: new(1)}, r) != nil {
 		t.Error("a time limit")

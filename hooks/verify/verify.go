@@ -154,8 +154,8 @@ func (q *Request) verify(ctx context.Context) Result {
 		proposed = q.twice(ctx, p, q.copy(ctx, p))
 	}
 	r.Checks.Proposed = append(r.Checks.Proposed, proposed.checks...)
+	r.Checks.Tests = proposed.tests
 	if proposed.reason != "" {
-		r.Checks.Tests = proposed.tests
 		r.Checks.Reason, r.Feedback, r.failed = &proposed.reason, proposed.feedback, proposed.failed
 		return r
 	}

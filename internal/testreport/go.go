@@ -161,8 +161,8 @@ func (p *goRunner) event(line []byte) bool {
 		if p.ended[e.Package+"."+e.Test] {
 			p.pass(e.Package + "." + e.Test)
 		}
-	case e.Action == "output" && strings.HasPrefix(e.Output,
-		strings.Repeat("    ", strings.Count(e.Test, "/"))+goPassed+": "+e.Test+" ("):
+	case e.Action == "output" && strings.HasPrefix(
+		strings.TrimPrefix(e.Output, strings.Repeat("    ", strings.Count(e.Test, "/"))), goPassed+": "+e.Test+" ("):
 		p.ended[e.Package+"."+e.Test] = true
 	case e.Action == "output" && of.running:
 		if m := runningTest().FindStringSubmatch(strings.TrimRight(e.Output, "\r\n")); m != nil {

@@ -107,18 +107,22 @@ func (r Results) And(o Results) Results {
 // not be built, has passed where a test in it has and none failed; a part of a test, as "test (i=1)", where the test has.
 func (r Results) Unseen(tests []string) []string {
 	return slices.DeleteFunc(slices.Clone(tests), func(test string) bool {
-		stem := test
-		if i := max(strings.Index(test, " ["), strings.Index(test, " (")); i > 0 && strings.ContainsAny(test[len(test)-1:], "])") {
-			stem = test[:i]
-		}
-		in := func(name string) bool {
-			rest, ok := strings.CutPrefix(name, stem)
-			return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "::") || strings.HasPrefix(rest, " > "))
-		}
-		return slices.Contains(r.Passed, test) || slices.Contains(r.Passed, stem) ||
-			(stem != test || strings.HasSuffix(test, ".py")) &&
-				slices.ContainsFunc(r.Passed, in) && !slices.ContainsFunc(r.Failed, in)
+		in := func(name string) bool { return Holds(test, name) }
+		part := strings.LastIndex(test, " (")
+		return slices.Contains(r.Passed, test) || part > 0 && slices.Contains(r.Passed, test[:part]) ||
+			slices.ContainsFunc(r.Passed, in) && !slices.ContainsFunc(r.Failed, in)
 	})
+}
+
+// Holds reports whether name is that of a package or file which failed as a whole, and test is in it.
+func Holds(name, test string) bool {
+	in, ok := strings.CutPrefix(name, "unittest.loader._FailedTest.")
+	if i := strings.LastIndex(name, " ["); i > 0 && strings.HasSuffix(name, "]") {
+		in, ok = name[:i], true
+	}
+	rest, below := strings.CutPrefix(test, in)
+	return (ok || strings.HasSuffix(name, ".py")) && below &&
+		(strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "::") || strings.HasPrefix(rest, " > "))
 }
 
 // Without returns the elements of list that are not among out.

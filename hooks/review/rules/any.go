@@ -64,6 +64,21 @@ var everywhere = []Rule{
 		NoMatch: []string{"go test ./... || exit 1", "rm -rf .jest-cache || true"},
 	},
 	{
+		ID: "any/result-printed", Kind: ResultPrinted, In: Production, On: Text, Caps: true,
+		Pattern: `["'\x60\s\\\w](?:--- (?:PASS|FAIL): |=== RUN   |(?:not )?ok (?:\d+|%d|[$#]?\{?\w*\}?) - \w` +
+			`|\.\.\. (?:ok|FAILED|FAIL)\b|Ran \d+ tests? in |(?:\d+|%d) (?:passed|failed) in |(?:PASSED|FAILED) \S+\.py::` +
+			`|\[ {7}OK \]|\[  (?:PASSED|FAILED)  \]|test result: (?:ok|FAILED)|\d+ examples?, \d+ failures?` +
+			`|<testcase\b|"Action":\s*"pass")`,
+		Match: []string{
+			`fmt.Println("--- PASS: TestA (0.00s)")`, `print("ok 1 - adds")`, `print("\nnot ok 2 - b")`,
+			`print("test_a (t.T.test_a) ... ok")`, `print("Ran 2 tests in 0.1s")`, `print("3 passed in 0.01s")`,
+			`puts("[       OK ] A.B")`, `print("PASSED t.py::a")`,
+		},
+		NoMatch: []string{
+			`fmt.Println("ok")`, `log.Print("not ok: ", err)`, `fmt.Println("loading ... done")`, `fmt.Println("it passed in time")`,
+		},
+	},
+	{
 		ID: "any/or-true", Kind: ExitSwallowed, In: CheckScripts, On: Strings,
 		Pattern: `\|\|\s*(?:true\b|:(?:\s|$|["')])|/bin/true\b|exit\s+0\b|return\s+0\b)`,
 		Match:   []string{"n=$(grep -c x f || true)"}, NoMatch: []string{"a || b"},

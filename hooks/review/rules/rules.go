@@ -29,6 +29,7 @@ const (
 	Secret             = "secret"
 	CatchAll           = "catch_all"
 	LiteralFromTest    = "literal_from_test"
+	ResultPrinted      = "result_printed"
 )
 
 // A Kind is one sort of finding.
@@ -71,6 +72,7 @@ var Kinds = []Kind{
 	{Placeholder, false, "", "text in place of code that was left out"},
 	{Secret, false, "", "text that looks like a key or a token"},
 	{CatchAll, false, "where it names what tests assert with", "every error is caught, and nothing is made of it"},
+	{ResultPrinted, true, "", "production code has text that a test runner prints of its results"},
 	{LiteralFromTest, false, "", "a new literal that the failing test has too, and the code before did not"},
 }
 
