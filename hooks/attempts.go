@@ -50,7 +50,7 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	check := verify.Request{
 		Failure: j.failure, Homes: h, Base: repro.Base, Protect: j.hook.Protect, Also: j.hook.Verify,
 		Since: repro.Since, Log: j.draft.Log, Progress: j.log, Parallel: cmp.Or(j.Parallel, j.Config.Concurrency),
-		Core: repro.Core, Took: repro.Took, Processors: repro.Reproduction.Processors,
+		Core: repro.Core, Ahead: repro.Ahead, Took: repro.Took, Processors: repro.Reproduction.Processors,
 	}
 	need := check.Needs()
 	b := budget.Start(j.hook.Budget, need, h.CopyTime)

@@ -89,7 +89,7 @@ func readReports(root string, outputs []string, from, to time.Time) [][]byte {
 	total := 0
 	seen := map[string]bool{}
 	take := func(p string) error {
-		if seen[p] || !strings.EqualFold(path.Ext(p), ".xml") || !among(outputs, p) {
+		if seen[p] || !strings.EqualFold(path.Ext(p), ".xml") || !Among(outputs, p) {
 			return nil
 		}
 		seen[p] = true
@@ -134,8 +134,8 @@ func readReports(root string, outputs []string, from, to time.Time) [][]byte {
 	return texts
 }
 
-// among reports whether p, or a folder above it, matches globs. The last glob that matches decides; "!" excludes.
-func among(globs []string, p string) bool {
+// Among reports whether p, or a folder above it, matches globs. The last glob that matches decides; "!" excludes.
+func Among(globs []string, p string) bool {
 	in := false
 	for _, g := range globs {
 		g, not := strings.CutPrefix(g, "!")

@@ -192,6 +192,8 @@ type Reproduction struct {
 	Processors *float64 `json:"processors,omitempty"`
 	// Ignored are paths that git ignores: the task passes in a copy without them and fails with them.
 	Ignored []string `json:"ignored,omitempty"`
+	// Ahead are dependencies of the task that had to run in the copy before it.
+	Ahead []string `json:"ahead,omitempty"`
 	// Core are the tests that failed in the run and in every copy, by which the fix is judged; Others failed in some of
 	// them. Ran is how many tests ran where the fewest did, by test runner. All are absent where the same tests failed
 	// in the run and in the copy.

@@ -257,6 +257,7 @@ func (v *replay) replay(ctx context.Context, tier sandbox.Tier, r *Result) (_ *v
 	}
 	check.Core = failedtask.CoreOf(v.failure, v.Fix.Reproduction)
 	if r := v.Fix.Reproduction; r != nil {
+		check.Ahead = r.Ahead
 		check.Processors = r.Processors
 	}
 	now := verify.Run(ctx, check)

@@ -20,6 +20,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
+	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -36,6 +37,8 @@ type Request struct {
 	More     func(context.Context) (*scratch.Base, error)
 	Log      func(name string) (w io.WriteCloser, rel string, err error) // opens the log of a check
 	Progress *progress.Log
+
+	ahead []*pipeline.Task // run in each copy before the check
 }
 
 // A Result tells how a reproduction ended.
@@ -48,6 +51,7 @@ type Result struct {
 	Since        time.Time        // when the first check began
 	Took         time.Duration    // by the check that failed in the same way
 	Core         *failedtask.Core // what a patch is judged by
+	Ahead        []string         // dependencies that had to run before the check
 
 	output []byte // the end of what the last check printed
 }
@@ -91,6 +95,7 @@ func run(ctx context.Context, q Request) Result {
 	}
 	q.Progress.Step("reproducing in a copy (%snot charged to the budget)", most)
 	r.Since = time.Now()
+	q.ahead = q.stale()
 	first := q.series(ctx, "gate", caches, r)
 	switch first.State {
 	case "":
@@ -101,6 +106,20 @@ func run(ctx context.Context, q Request) Result {
 		return first
 	}
 	passed := first.Reproduction.Result == "passed"
+	if unmade := q.unmade(q.Base); !passed && len(unmade) > len(q.ahead) {
+		stale := q.ahead
+		q.ahead = unmade
+		q.Progress.Step("not reproduced; trying again after %s", english.List(names(unmade), mostLacks))
+		second := q.series(ctx, "gate-after", caches, r)
+		switch {
+		case ctx.Err() != nil:
+			return first.interrupted()
+		case second.State == "":
+			q.reproduced(second)
+			return second
+		}
+		q.ahead = stale
+	}
 	how := "not reproduced"
 	if passed {
 		how = "passes in a clean copy"
@@ -233,6 +252,7 @@ runs:
 		case same && n == 1, core && n > 1:
 			repro.Result = "same"
 			repro.Processors = last.processors
+			r.Ahead, repro.Ahead = last.ahead, last.ahead
 			if len(r.Core.Others) > 0 {
 				repro.Core, repro.Others, repro.Ran = r.Core.Tests, r.Core.Others, r.Core.Ran
 			}
@@ -259,6 +279,10 @@ runs:
 		repro.Result = "passed"
 		r.Reason = "passed: the task passes in a copy of the tree; it may depend on something outside the tree" +
 			historyMissing(r.Base)
+		if len(last.ahead) > 0 {
+			r.Reason = "passed: the task passes in a copy of the tree after " + english.List(last.ahead, mostLacks) +
+				", which the run did not run; run it without --only"
+		}
 	default:
 		r.Reason = "different: " + want.Difference(last.signature) + lastLine(last.output, r.Base.Top) +
 			q.lacks(last.output, r.Base) + historyMissing(r.Base)
@@ -285,12 +309,26 @@ type one struct {
 	signature testreport.Signature
 	ran       map[string]int // tests, by runner
 
+	ahead      []string // dependencies that ran before it
+	alone      bool     // one of ahead did not pass: it can be tried without them
 	processors *float64 // see fix.Reproduction
 }
 
-// once runs the check in a fresh copy of base without some paths.
+// once runs the check in a fresh copy of base without some paths, after the tasks that are to run ahead. Where these
+// do not pass, the check runs without them, in another copy.
 func (q *Request) once(
 	ctx context.Context, name string, base *scratch.Base, without []string, caches homes.Caches,
+) one {
+	r := q.after(ctx, name, q.ahead, base, without, caches)
+	if r.alone && ctx.Err() == nil {
+		q.Progress.Step("%s; trying without it", r.err)
+		r = q.after(ctx, name+"-alone", nil, base, without, caches)
+	}
+	return r
+}
+
+func (q *Request) after(
+	ctx context.Context, name string, ahead []*pipeline.Task, base *scratch.Base, without []string, caches homes.Caches,
 ) one {
 	f := q.Failure
 	c, err := q.Homes.Copy(ctx, base, "check", false)
@@ -310,6 +348,11 @@ func (q *Request) once(
 		return one{err: err.Error()}
 	}
 	defer log.Close()
+	for _, t := range ahead {
+		if got, err := f.Check(ctx, t, box, log, f.Patience(t)); err != nil || got.Status != record.Passed {
+			return one{err: fmt.Sprintf("task %q does not pass in a copy", t.Name), alone: true}
+		}
+	}
 	tail := &failedtask.Tail{}
 	started := time.Now()
 	patience := f.Patience(f.Task)
@@ -322,13 +365,23 @@ func (q *Request) once(
 	case got.Status == record.TimedOut && !f.Signature.TimedOut:
 		return one{err: fmt.Sprintf("the task did not end within %s in a copy", patience)}
 	}
-	r := one{passed: got.Status == record.Passed, output: tail.Bytes(), signature: failedtask.SignatureOf(&got)}
+	r := one{
+		passed: got.Status == record.Passed, output: tail.Bytes(), signature: failedtask.SignatureOf(&got),
+		ahead: names(ahead),
+	}
 	if got.Processor > 0 && got.DurationMS != nil {
 		r.processors = new(math.Round(100*got.Processor.Seconds()*1000/float64(max(1, *got.DurationMS))) / 100)
 	}
 	reports := f.ReportsIn(filepath.Join(c.Dir, filepath.FromSlash(base.Sub)), started)
 	r.signature.Tests, r.ran = f.Results(r.output, reports).Failed, failedtask.Ran(r.output, reports)
 	return r
+}
+
+func names(tasks []*pipeline.Task) (all []string) {
+	for _, t := range tasks {
+		all = append(all, t.Name)
+	}
+	return all
 }
 
 // historyMissing names a likely reason of another failure: the copy's git has one commit only.

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,9 +13,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// tasks returns the tasks to run, in order: dependencies that the changes can have changed, the failed task, and,
-// with also, what verify names together with what that waits for and no run has made. Never what depends on the
-// failed task.
+// tasks returns the tasks to run, in order: dependencies that the changes can have changed or that have to run in
+// each copy, the failed task, and, with also, what verify names together with what that waits for and no run has
+// made. Never what depends on the failed task.
 func (q *Request) tasks(also bool) []*pipeline.Task {
 	var tasks []*pipeline.Task
 	seen := map[string]bool{}
@@ -26,7 +27,7 @@ func (q *Request) tasks(also bool) []*pipeline.Task {
 	}
 	f := q.Failure
 	for _, t := range q.before(f.Task.Name) {
-		if q.changes(t) {
+		if q.changes(t) || slices.Contains(q.Ahead, t.Name) {
 			add(t)
 		}
 	}

@@ -49,6 +49,7 @@ type Request struct {
 	Base     *scratch.Base
 	Protect  []string                                          // globs of the hook
 	Also     []string                                          // tasks that the hook's verify names
+	Ahead    []string                                          // dependencies that have to run before the failed task
 	Since    time.Time                                         // when the reproduction began: which caches it used
 	Log      func(name string) (io.WriteCloser, string, error) // opens the log of a check; nil: none is kept
 	Progress *progress.Log
