@@ -5,6 +5,7 @@ package testreport
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
@@ -93,6 +94,49 @@ func (p *goRunner) line(line string) bool {
 		}
 	}
 	return false
+}
+
+// A span is the lines between two, by their numbers from 0.
+type span struct{ from, to int }
+
+// insideGo returns what tests of go test -v printed, as far as they ran alone: the lines between the one that says that
+// a test began and its result. Results in there are of another run, which the test started.
+func insideGo(output []byte) (spans []span) {
+	type run struct {
+		test string
+		from int
+	}
+	var open []run // each inside of the one before
+	find := func(test string) int { return slices.IndexFunc(open, func(r run) bool { return r.test == test }) }
+	number := -1
+	for raw := range splitAt(output, '\n') {
+		number++
+		if !bytes.HasPrefix(raw, []byte("=== ")) && !bytes.HasPrefix(raw, []byte("--- ")) {
+			continue
+		}
+		line := strings.TrimRight(string(raw[:min(len(raw), maxName)]), "\r \t")
+		if test, ok := strings.CutPrefix(line, "=== RUN   "); ok && !strings.Contains(test, "/") {
+			if i := find(test); i >= 0 {
+				open = open[:i] // it began anew: its process had ended
+			}
+			if len(open) < maxNesting {
+				open = append(open, run{test, number})
+			}
+		} else if test, ok := strings.CutPrefix(line, "=== PAUSE "); ok {
+			open = slices.DeleteFunc(open, func(r run) bool { return r.test == test })
+		} else if m := goEnd().FindStringSubmatch(line); m != nil {
+			i := find(m[1])
+			if i < 0 {
+				continue
+			}
+			for len(spans) > 0 && spans[len(spans)-1].from > open[i].from {
+				spans = spans[:len(spans)-1] // inside of this one
+			}
+			spans = append(spans, span{open[i].from, number})
+			open = open[:i]
+		}
+	}
+	return spans
 }
 
 // inPlace reports whether a result stands where go test writes it: a test at the line's start, a subtest four blanks
@@ -208,6 +252,7 @@ func (p *goRunner) end() {
 
 var (
 	goCase       = lazyregexp.New(`^ *--- (?:PASS|FAIL): \S+ \(\d`)
+	goEnd        = lazyregexp.New(`^--- (?:PASS|FAIL|SKIP): (\S+) \(\d`)
 	goPackageRan = lazyregexp.New(`^(?:ok  |FAIL)\t\S+\t(?:\d+\.\d+s|\(cached\))(.*)$`)
 )
 

@@ -58,20 +58,34 @@ func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
 }
 
 // UnprovenGo returns which of tests did not pass by the output of AskGo's command, "" for none. A test has passed
-// where the one around it has.
+// where the one around it has. A test of a package that go test did not run was printed by another, which runs tests
+// itself: that go test ran fewer packages than before, Unproven tells.
 func UnprovenGo(tests []string, output []byte) string {
-	passed := map[string]bool{}
+	passed, packages := map[string]bool{}, map[string]bool{}
 	for _, name := range Read(output).Passed {
 		passed[name] = true
 		if m := goFailedName().FindStringSubmatch(name); m != nil { // the package of a failed test may be unknown
 			passed[strings.TrimPrefix(name[len(m[1]):], ".")] = true
 		}
 	}
+	for line := range splitAt(output, '\n') {
+		if e, ok := goEventOf(line); ok && e.Test == "" && e.Package != "" {
+			packages[e.Package] = true
+		}
+	}
+	proven := 0
 	for _, name := range tests {
 		m := goFailedName().FindStringSubmatch(name)
-		if top := name[:len(name)-len(m[3])]; !passed[name] && !passed[top] {
+		top := name[:len(name)-len(m[3])]
+		switch {
+		case passed[name] || passed[top]:
+			proven++
+		case m[1] == "" || packages[m[1]]:
 			return "tests_not_run: asked for by name, go test does not say that " + name + " passed"
 		}
+	}
+	if proven == 0 {
+		return "tests_not_run: asked for by name, go test does not say that " + tests[0] + " passed"
 	}
 	return ""
 }

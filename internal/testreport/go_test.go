@@ -79,6 +79,15 @@ func TestUnprovenGo(t *testing.T) {
 	if got := UnprovenGo([]string{no + "/net"}, []byte(passed)); got != "" {
 		t.Errorf("a test in another that passed: %q", got)
 	}
+	if got := UnprovenGo([]string{no, "inner.TestFake"}, []byte(passed+`{"Action":"pass","Package":"example.com/shop"}`)); got != "" {
+		t.Errorf("a test that another printed: %q", got)
+	}
+	if got := UnprovenGo([]string{no, "inner.TestFake"}, []byte(passed+`{"Action":"pass","Package":"inner"}`)); !strings.Contains(got, "inner.TestFake") {
+		t.Errorf("a test of another package: %q", got)
+	}
+	if got := UnprovenGo([]string{"inner.TestFake"}, []byte(passed)); !strings.Contains(got, "inner.TestFake") {
+		t.Errorf("nothing is proven: %q", got)
+	}
 	if got := UnprovenGo([]string{"TestPrice"}, []byte(passed)); got != "" {
 		t.Errorf("a test without its package: %q", got)
 	}

@@ -72,8 +72,9 @@ func Read(output []byte) Results {
 	f := newFailing()
 	goes, xml := newGoRunner(f), &junitRunner{failing: f}
 	outer, inner := readers(f, goes, xml), readers(f, newGoRunner(f), &junitRunner{failing: f})
+	within, number := insideGo(output), -1
 	for raw := range splitAt(output, '\n') {
-		if len(f.names) >= maxTests {
+		if number++; len(f.names) >= maxTests {
 			break
 		}
 		if goes.event(bytes.TrimRight(raw, "\r \t")) {
@@ -84,7 +85,14 @@ func Read(output []byte) Results {
 			continue
 		}
 		text := shownLine(raw)
-		if tell(outer, text) {
+		told := outer
+		for len(within) > 0 && within[0].to <= number {
+			within = within[1:]
+		}
+		if len(within) > 0 && number > within[0].from {
+			told = outer[1:] // all but goes: a test wrote it
+		}
+		if tell(told, text) {
 			continue
 		}
 		if prefix := runnerPrefix().FindString(text); prefix != "" {
