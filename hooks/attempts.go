@@ -62,6 +62,7 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	a := &attempts{job: j, result: r, budget: b, agents: agents, check: check, ask: attempt.Request{
 		Failure: j.failure, Hook: j.hook, Homes: h, Base: repro.Base, Caches: caches, Budget: b, Draft: j.draft,
 		Progress: j.log, Redact: j.Redact, Idle: cmp.Or(j.Idle, idleLimit),
+		Others: repro.Core.Named(),
 		Pack: func(ctx context.Context) ([]byte, error) {
 			return j.Packs().Pack(ctx, j.failure.Run, j.failure.Task.Name)
 		},

@@ -26,10 +26,11 @@ type PromptParts struct {
 	Protect  []string      // globs of files that the person protects, relative to the root
 	Diff     bool          // the fix is a unified diff in the answer, not what is changed in the copy
 	// with Diff: the root relative to git's top, where paths begin; "." or empty when they are one
-	Sub   string
-	Tail  string        // the end of the last attempt's verification output, see TailOfVerification
-	Again bool          // the two proposals before this attempt did not pass in the same way
-	Mark  func() string // marks of fences, see Fence; nil: random ones
+	Sub    string
+	Others []string      // failing tests that need no repair: they failed in some copies, or only in the run
+	Tail   string        // the end of the last attempt's verification output, see TailOfVerification
+	Again  bool          // the two proposals before this attempt did not pass in the same way
+	Mark   func() string // marks of fences, see Fence; nil: random ones
 }
 
 // Prompt returns a prompt: the task, the rules, the person's words, what went wrong last time (fenced), and the
@@ -71,6 +72,12 @@ func Prompt(p PromptParts) string {
 
 	if person := strings.TrimSpace(p.Person); person != "" {
 		b.WriteString("The person who wrote the pipeline says:\n\n" + person + "\n\n")
+	}
+	if len(p.Others) > 0 {
+		b.WriteString("Before anything was changed, these tests failed in some copies or only in one place: they are flaky, " +
+			"or depend on the machine. They need no repair, and may go on failing:\n\n")
+		b.WriteString(Fence(p.Mark, "names of tests", Clean(Tail(strings.Join(p.Others, "\n"), TailOfVerification)), b.String()))
+		b.WriteString("\n")
 	}
 	if tail := Clean(Tail(p.Tail, TailOfVerification)); strings.TrimSpace(tail) != "" {
 		b.WriteString("The proposal of the attempt before this one did not pass. You start again from the original files. " +

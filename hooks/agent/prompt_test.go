@@ -19,15 +19,17 @@ func marks(list ...string) func() string {
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	p := PromptParts{
+		Others: []string{"TestFlaky", "a > \x1b[31mb"},
 		Person: "Smallest change, please.\n", Task: "test", Command: "go test ./...\necho done", Dir: "/home/u/shop", Attempt: 2, Attempts: 3,
 		Left: 4*time.Minute + 30*time.Second + 5*time.Millisecond, Protect: []string{"**/*_gen.go", "api/**"},
-		Tail: "\x1b[31mFAIL\x1b[0m shop\u202e\r\n", Mark: marks("0123"),
+		Tail: "\x1b[31mFAIL\x1b[0m shop\u202e\r\n", Mark: marks("0123", "4567"),
 	}
 	got := Prompt(p)
 	for _, want := range []string{
 		`The task "test" of a pipeline failed`, "    go test ./...\n    echo done\n", "/home/u/shop", "attempt 2 of 3", "4m30s", "**/*_gen.go api/**",
 		"Do not edit, remove, skip or weaken tests", "Smallest change, please.\n\n",
-		"----- begin verification output 0123 -----\nFAIL shop\n----- end verification output 0123 -----\n", ControlForm, "never kill by name", "no_fix",
+		"----- begin verification output 4567 -----\nFAIL shop\n----- end verification output 4567 -----\n", ControlForm, "never kill by name", "no_fix",
+		"may go on failing:\n\n----- begin names of tests 0123 -----\nTestFlaky\na > b\n----- end names of tests 0123 -----\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the prompt lacks %q:\n%s", want, got)
@@ -38,7 +40,7 @@ func TestPrompt(t *testing.T) {
 	}
 
 	first := Prompt(PromptParts{Task: "t", Command: "make", Dir: ".", Attempt: 1, Attempts: 1})
-	for _, never := range []string{"The person who", "verification output", "protected as well"} {
+	for _, never := range []string{"The person who", "verification output", "protected as well", "names of tests"} {
 		if strings.Contains(first, never) {
 			t.Errorf("the prompt of a first attempt says %q", never)
 		}

@@ -51,6 +51,7 @@ type Request struct {
 	RetryOf *int
 	Agent   agent.Agent
 	Told    Told
+	Others  []string // failing tests that need no repair
 }
 
 // Told is what an agent learns about the attempt before.
@@ -347,7 +348,7 @@ func (q *Request) request(ctx context.Context, box sandbox.Box, dir string, raw 
 	r.Prompt = redact.Keys(q.Redact.String(agent.Prompt(agent.PromptParts{
 		Person: q.Hook.Prompt, Task: f.Task.Name, Command: failedtask.CommandLine(f.Task), Dir: r.Dir,
 		Attempt: now.Number, Attempts: now.Of, Left: q.Budget.LeftForAgent(), Protect: q.Hook.Protect,
-		Tail:  q.Told.Tail,
+		Others: q.Others, Tail: q.Told.Tail,
 		Again: q.Told.Again, Diff: q.Hook.Output == "diff", Sub: q.Base.Sub,
 	})))
 	r.Pack = pack

@@ -93,6 +93,14 @@ func (c *Core) Narrow(s testreport.Signature, ran map[string]int) {
 	}
 }
 
+// Named returns the names of Others.
+func (c *Core) Named() (names []string) {
+	for _, o := range c.Others {
+		names = append(names, o.Test)
+	}
+	return names
+}
+
 // Judge compares how a check failed with a patch with how it failed without one; Broken are all tests that had not
 // failed. It returns nil where names cannot tell: a failure outside of any test, by a signal or by a time limit, or
 // with an exit code that is neither that of the run nor the number of failing tests.
@@ -103,15 +111,11 @@ func (c *Core) Judge(t *record.Task, r testreport.Results) *fix.TestResults {
 		s.ExitCode != c.run.ExitCode && s.ExitCode != len(failed) {
 		return nil
 	}
-	var others []string
-	for _, o := range c.Others {
-		others = append(others, o.Test)
-	}
 	fixed := slices.DeleteFunc(testreport.Without(c.Tests, failed), func(test string) bool {
 		return slices.ContainsFunc(failed, func(name string) bool { return testreport.Holds(name, test) })
 	})
 	fresh := testreport.Without(failed, c.Tests)
-	broken := testreport.Without(fresh, others)
+	broken := testreport.Without(fresh, c.Named())
 	return &fix.TestResults{
 		Fixed: fixed, Failing: testreport.Without(c.Tests, fixed),
 		Unchanged: testreport.Without(fresh, broken), Broken: broken,

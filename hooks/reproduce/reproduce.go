@@ -179,12 +179,8 @@ func run(ctx context.Context, q Request) Result {
 func (q *Request) reproduced(r Result) {
 	q.Progress.Step("reproduced in %s: %s", english.Duration(time.Since(r.Since)), q.Failure.Signature)
 	if c := r.Core; len(c.Others) > 0 {
-		var others []string
-		for _, o := range c.Others {
-			others = append(others, o.Test)
-		}
 		q.Progress.Step("the fix is judged by %s; in some runs and copies failed, and in others not: %s",
-			english.List(c.Tests, mostLacks), english.List(others, mostLacks))
+			english.List(c.Tests, mostLacks), english.List(c.Named(), mostLacks))
 	}
 	if hint := q.Failure.Ended.Hint; hint != nil && *hint != "" { // no agent can set a variable
 		q.Progress.Note("perhaps not the code: " + *hint)
