@@ -117,15 +117,21 @@ func worded(message string) failure.Kind {
 var errorLine = lazyregexp.New(
 	`^(?:\[?\S{0,40}\]? ?ERROR[: ]+(?:[\w:]+: )?|(?:\w+: )?(?:[Ee]rror|[Ff]atal|API Error)\b[^:]{0,60}: ?|\[?API Error: )(.*)`)
 
+// refusedLine matches the line in which opencode says that it refuses a permission, because nobody is asked.
+var refusedLine = lazyregexp.New(`^! permission requested: .*; auto-rejecting$`)
+
 // complaint returns the fault that stderr tells, empty if it tells none. A line that the agent was given, in its
 // prompt or its context pack, is an echo.
 func complaint(lines []string, given string) (f fault) {
 	for _, line := range lines {
 		m := errorLine().FindStringSubmatch(line)
-		if m == nil || given != "" && strings.Contains(given, line) {
-			continue
+		switch {
+		case given != "" && strings.Contains(given, line):
+		case refusedLine().MatchString(line):
+			f = fault{kind: failure.PermissionDenied, text: short(line)}.or(f)
+		case m != nil:
+			f = fault{kind: kindOf(0, nil, m[1]), text: short(line)}.or(f)
 		}
-		f = fault{kind: kindOf(0, nil, m[1]), text: short(line)}.or(f)
 	}
 	return f
 }
