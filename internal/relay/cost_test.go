@@ -73,7 +73,7 @@ func TestMemory(t *testing.T) {
 		"upload": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			size := int64(128 << 20)
+			size := int64(32 << 20) // eight times what a counter keeps
 			if name == "events" && !testing.Short() {
 				size = 1 << 30
 			}

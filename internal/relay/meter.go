@@ -3,7 +3,6 @@ package relay
 // What all requests use together, and when that is enough.
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/async-pipeline/async-pipeline/internal/model"
@@ -153,16 +152,11 @@ func (m *meter) cost(names [2]string, u model.Usage) (float64, bool) {
 	return 0, false
 }
 
-// why words the reason of the stop. m.mu is held.
+// why words the reason of the stop. It has no number and no "try again": by such words clients tell what they repeat
+// (pi repeats what has 500 in its message). m.mu is held.
 func (m *meter) why() string {
-	const end = "; async-pipeline sends no more requests for this agent, do not try again"
-	switch m.stopped {
-	case "tokens":
-		return fmt.Sprintf("the budget is spent: %d of %d tokens are used", m.tokens, m.limits.Tokens) + end
-	case "cost_usd":
-		return fmt.Sprintf("the budget is spent: $%.4f of $%.4f are used", m.usd, m.limits.CostUSD) + end
-	}
-	return fmt.Sprintf("the budget is spent: %d requests were sent, which is all", m.requests) + end
+	what := map[string]string{"tokens": "tokens", "cost_usd": "cost", "requests": "requests"}[m.stopped]
+	return "the budget of " + what + " is used up; async-pipeline passes nothing more on for this agent"
 }
 
 func (m *meter) used() Used {

@@ -27,7 +27,8 @@ type wire struct {
 }
 
 // Statuses as measured: Claude Code asks six times after 400 and once after 402, Codex three times after 402 and once
-// after 400. The others ask once after either.
+// after 400. Gemini CLI, opencode, pi and Copilot ask once after 400. After a stream that was stopped all of them ask
+// once more at most, Codex and pi not at all.
 var wires = map[string]wire{
 	model.Anthropic: {
 		answers: lazyregexp.New(`^/messages$`), free: lazyregexp.New(`^/messages/count_tokens$`),
