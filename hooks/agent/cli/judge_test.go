@@ -39,6 +39,7 @@ func TestJudge(t *testing.T) {
 		{id: "E12 an error, exit 0", cli: "opencode", stdout: `{"type":"error","error":{"name":"APIError","data":{"message":"overloaded","statusCode":529}}}`, want: failure.ServerOverload},
 		{id: "E13 a refused permission, then nothing", cli: "opencode", stderr: "! permission requested: bash (rm *); auto-rejecting", want: failure.PermissionDenied},
 		{id: "E13 a refused permission, then a success", cli: "opencode", stderr: "! permission requested: bash (rm *); auto-rejecting", stdout: `{"type":"text","part":{"text":"done"}}` + "\n" + `{"type":"step_finish","part":{"reason":"stop"}}`, want: ""},
+		{id: "E12 a lost connection", cli: "opencode", stdout: `{"type":"error","error":{"name":"UnknownError","data":{"message":"Cannot connect to API: The socket connection was closed unexpectedly."}}}`, exit: agent.Exit{Code: 1}, want: failure.TransportDisconnect},
 		{id: "E14 nothing at all", cli: "copilot", want: failure.NoOutput},
 		{id: "E14 not signed in", cli: "copilot", stderr: "Error: No authentication information found.", want: failure.AuthMissing},
 		{id: "E16 an echo of the prompt", cli: "codex", stderr: "user: repair this\nERROR: 401 unauthorized", given: "repair this\nERROR: 401 unauthorized\n", exit: agent.Exit{Code: 1}, want: failure.CLIError},

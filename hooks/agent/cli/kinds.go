@@ -46,7 +46,8 @@ var phrases = []struct {
 	{failure.TLSError, []string{"certificate", "self-signed", "err_tls"}},
 	{failure.TransportDisconnect, []string{
 		"econnrefused", "connection refused", "econnreset", "connection to the api was lost", "fetch failed",
-		"could not connect", "waiting for network", "connection error", "network error",
+		"could not connect", "cannot connect to api", "socket connection was closed", "waiting for network",
+		"connection error", "network error",
 	}},
 	{failure.StreamFailure, []string{
 		"stream disconnected", "terminated", "incomplete json", "without finish", "without a finish",
