@@ -36,7 +36,8 @@ var table = []CLI{
 	{
 		Name: "gemini", Wires: []string{"gemini"},
 		reserved: flags("-p --prompt -i --prompt-interactive -o --output-format --resume -r --session-id --model -m " +
-			"--approval-mode -y --yolo --skip-trust --list-sessions --include-directories --extensions -e"),
+			"--approval-mode -y --yolo --skip-trust --policy --admin-policy --list-sessions --include-directories " +
+			"--extensions -e"),
 	},
 	{
 		Name: "opencode", Wires: []string{"openai_chat", "anthropic"}, NeedsModel: true,

@@ -36,19 +36,25 @@ var gemini = &program{
 
 func launchGemini(s setup) launch {
 	auth := "oauth-personal"
-	env := []string{"GEMINI_CLI_TRUST_WORKSPACE=true"}
+	// In a folder that it does not trust it reads no settings of the checkout, which can run commands and name another
+	// provider. It asks before each tool there, and is told by a policy of ours that it may use all.
+	const policy = ".gemini/allow.toml"
+	env := []string{"GEMINI_CLI_TRUST_WORKSPACE=false"}
 	if s.url != "" {
 		auth = "gemini-api-key"
 		env = append(env, "GOOGLE_GEMINI_BASE_URL="+s.url, "GEMINI_API_KEY="+s.key)
 	}
 	settings, _ := json.Marshal(map[string]any{ // strings and numbers
-		"security": map[string]any{"auth": map[string]any{"selectedType": auth}},
-		"general":  map[string]any{"enableAutoUpdate": false, "maxAttempts": 3},
-		"privacy":  map[string]any{"usageStatisticsEnabled": false},
+		"security": map[string]any{
+			"auth":        map[string]any{"selectedType": auth},
+			"folderTrust": map[string]any{"enabled": false}, // else it ends: nobody can be asked whether it trusts the folder
+		},
+		"general": map[string]any{"enableAutoUpdate": false, "maxAttempts": 3},
+		"privacy": map[string]any{"usageStatisticsEnabled": false},
 	})
 	// What stands on stdin comes before the prompt of -p, which must not be empty.
 	args := []string{
-		"-p", "Do what is asked above.", "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust",
+		"-p", "Do what is asked above.", "-o", "stream-json", "--policy", s.home + "/" + policy,
 	}
 	if s.model != "" {
 		args = append(args, "-m", s.model)
@@ -58,7 +64,10 @@ func launchGemini(s setup) launch {
 	}
 	return launch{
 		args: append(args, s.args...), env: env, stdin: s.prompt,
-		files: map[string]string{".gemini/settings.json": string(settings)},
+		files: map[string]string{
+			".gemini/settings.json": string(settings),
+			policy:                  "[[rule]]\ntoolName = \"*\"\ndecision = \"allow\"\npriority = 999\nallowRedirection = true\n",
+		},
 	}
 }
 
