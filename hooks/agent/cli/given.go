@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,44 +75,26 @@ func (g *Given) read(name string) ([]byte, error) {
 // place copies the files into the HOME of env, where the program can only read them. The values in them become
 // secrets.
 func (g *Given) place(env []string, secrets *redact.Set) error {
+	if len(g.Files) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(value(env, "HOME"))
+	if err != nil {
+		return fmt.Errorf("its HOME: %w", err)
+	}
+	defer func() { _ = root.Close() }() // only opened to write in it
 	for _, name := range g.Files {
 		text, err := g.read(name)
 		if err != nil {
 			return fmt.Errorf("it is given %w", err)
 		}
-		for _, v := range values(text) {
-			secrets.Add(name, v)
-		}
-		if err := inHome(env, strings.TrimPrefix(name, "~/"), text, 0o400); err != nil {
+		addSecrets(secrets, name, text)
+		below := strings.TrimPrefix(name, "~/")
+		if err := errors.Join(write(root, below, text), root.Chmod(below, 0o400)); err != nil {
 			return fmt.Errorf("%s for its HOME: %w", name, err)
 		}
 	}
 	return nil
-}
-
-// inHome writes a file below the HOME of env.
-func inHome(env []string, name string, text []byte, mode os.FileMode) error {
-	home := ""
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
-			home = v
-		}
-	}
-	if home == "" {
-		return errors.New("it has no HOME of its own")
-	}
-	root, err := os.OpenRoot(home)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }() // only opened to write in it
-	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
-		return err
-	}
-	if err := root.WriteFile(name, text, 0o600); err != nil {
-		return err
-	}
-	return root.Chmod(name, mode)
 }
 
 // names returns what is given; nil: nothing.
@@ -129,6 +110,13 @@ func (g *Given) names() *agent.Given {
 	slices.Sort(n.Variables)
 	n.Variables = slices.Compact(n.Variables)
 	return n
+}
+
+// addSecrets makes the values in a file secrets: an agent can read them, and must not show them.
+func addSecrets(secrets *redact.Set, name string, text []byte) {
+	for _, v := range values(text) {
+		secrets.Add(name, v)
+	}
 }
 
 // values returns what looks like a key or a token in a file: the texts of JSON, and of other files the words between

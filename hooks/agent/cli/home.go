@@ -87,11 +87,7 @@ func (s signIn) copy(root *os.Root, person string, secrets *redact.Set) error {
 	if text, err = json.Marshal(fields); err != nil {
 		return err
 	}
-	for _, v := range values(text) {
-		if secrets != nil {
-			secrets.Add("~/"+s.path, v)
-		}
-	}
+	addSecrets(secrets, "~/"+s.path, text)
 	return write(root, s.path, text)
 }
 
