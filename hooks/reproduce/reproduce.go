@@ -181,6 +181,10 @@ func (q *Request) reproduced(r Result) {
 	if c := r.Core; len(c.Others) > 0 {
 		q.Progress.Step("the fix is judged by %s; in some runs and copies failed, and in others not: %s",
 			english.List(c.Tests, mostLacks), english.List(c.Named(), mostLacks))
+		onlyThere := func(o fix.OtherTest) bool { return !o.Run && o.Copies == r.Reproduction.Runs }
+		if lacks := q.lacks(r.output, r.Base); lacks != "" && slices.ContainsFunc(c.Others, onlyThere) {
+			q.Progress.Note("tests fail only in copies" + lacks)
+		}
 	}
 	if hint := q.Failure.Ended.Hint; hint != nil && *hint != "" { // no agent can set a variable
 		q.Progress.Note("perhaps not the code: " + *hint)
