@@ -151,6 +151,20 @@ var variants = map[string]func(p *fix.Proposal){
 		}
 		p.Omitted = append(p.Omitted, tree.Omitted{Path: "native/build/log.txt", Why: "ignored"}, tree.Omitted{Path: "native/big.bin", Why: "oversize"}, tree.Omitted{Path: "key.pem", Why: "ignored"})
 	},
+	"core": func(p *fix.Proposal) { // the task still fails, by tests that failed before
+		p.Reproduction.Runs, p.Reproduction.Core = 2, []string{"TestMax", "TestSum"}
+		p.Reproduction.Others = []fix.OtherTest{
+			{Test: "TestPager", Why: fix.OfChance, Run: true, Copies: 1},
+			{Test: "TestOwner", Why: fix.OfEnvironment, Run: true},
+			{Test: "TestNetwork", Why: fix.OfEnvironment, Copies: 2},
+			{Test: "TestSlow", Why: fix.OfChance, Copies: 1},
+		}
+		p.Verification.Tests = &fix.TestResults{Fixed: p.Reproduction.Core, Unchanged: []string{"TestNetwork"}, Flaky: []string{"TestPort"}}
+		p.Verification.Note = ptr("other_failures_unchanged: 2 of 3 fixed, the other failed before: TestNetwork; flaky_tests: failed in one try of two: TestPort")
+		for _, c := range []*fix.Check{&p.Verification.Proposed[1], &p.Verification.OriginalChecks[0]} {
+			c.Passed, c.CorePassed, c.ExitCode = false, true, ptr(1)
+		}
+	},
 	"by_name": func(p *fix.Proposal) {
 		p.Verdict = ptr("suspect")
 		p.Verification.Reason = ptr("tests_not_run: asked for by name, go test does not say that TestSum passed")
