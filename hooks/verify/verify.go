@@ -241,6 +241,9 @@ func (q *Request) askGo(ctx context.Context, p part) (o *outcome, why string) {
 		o.checks[i].ByName = true
 	}
 	why = testreport.UnprovenGo(tests, o.printed)
+	if why == "" {
+		why = testreport.UnaskedGo(argv, tests, o.printed)
+	}
 	if why == "" && o.reason == checkFailed {
 		why = "tests_failed: asked for by name, go test fails"
 	}

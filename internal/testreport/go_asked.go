@@ -17,6 +17,9 @@ var (
 	plainShell   = lazyregexp.New(`^[\w./:@%+=, -]+$`)
 )
 
+// askedRun is the place of -run in AskGo's command.
+const askedRun = 4
+
 // maxAsked is how many tests are asked for by name: a command line is limited.
 const maxAsked = 500
 
@@ -55,6 +58,32 @@ func AskGo(ran []string, shell string, failed []string) (argv, tests []string) {
 	// A -run of the person's own comes later and wins: it runs what failed too.
 	ask := []string{"go", "test", "-json", "-count=1", "-run=^(" + strings.Join(set(names), "|") + ")$"}
 	return append(ask, argv[2:]...), tests
+}
+
+// UnaskedGo returns why the output of argv, AskGo's command for tests, is not what go test prints, "" for none: it names
+// another test as failing, which go test was not asked for. With a -run of the person's own, all tests may run.
+func UnaskedGo(argv, tests []string, output []byte) string {
+	top := func(name string) string {
+		if m := goFailedName().FindStringSubmatch(name); m != nil {
+			return m[2]
+		}
+		return ""
+	}
+	for i, arg := range argv {
+		if flag := strings.TrimPrefix(strings.TrimLeft(arg, "-"), "test."); i > askedRun && (flag == "run" || strings.HasPrefix(flag, "run=")) {
+			return ""
+		}
+	}
+	asked := map[string]bool{"": true} // of a package as a whole
+	for _, name := range tests {
+		asked[top(name)] = true
+	}
+	for _, name := range Read(output).Failed {
+		if !asked[top(name)] {
+			return "tests_failed: asked for other tests by name, go test names " + name + " as failing"
+		}
+	}
+	return ""
 }
 
 // UnprovenGo returns which of tests did not pass by the output of AskGo's command, "" for none. A test has passed

@@ -93,6 +93,27 @@ func TestUnprovenGo(t *testing.T) {
 	}
 }
 
+// A test that go test was not asked for cannot fail.
+func TestUnaskedGo(t *testing.T) {
+	t.Parallel()
+	asked := []string{"example.com/shop.TestPrice/net"}
+	for _, c := range []struct{ command, failed, want string }{
+		{"./...", "TestWhere", "example.com/shop.TestWhere"},
+		{"./...", "TestPrice/where", ""},
+		{"./...", "TestPrice", ""},
+		{"-run Price ./...", "TestPriceList", ""},
+		{"-v ./... -test.run=Price", "TestPriceList", ""},
+		{"-v ./...", "TestPriceList", "example.com/shop.TestPriceList"},
+	} {
+		argv, _ := AskGo(strings.Fields("go test "+c.command), "", asked)
+		output := `{"Action":"fail","Package":"example.com/shop","Test":"` + c.failed + `"}`
+		got := UnaskedGo(argv, asked, []byte(output))
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("go test %s, %s fails: %q", c.command, c.failed, got)
+		}
+	}
+}
+
 func TestUnendedGo(t *testing.T) {
 	t.Parallel()
 	const began = "=== RUN   TestPrice\n=== RUN   TestPrice/net\n"
