@@ -152,10 +152,10 @@ func (k *Known) turn(ctx context.Context, r agent.Request, resume, from string) 
 	rd.close()
 	used, closeErr := spent(relay)
 	switch cause := context.Cause(work); {
-	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
-		// it need not read its input
 	case ctx.Err() == nil && (errors.Is(cause, errLingers) || errors.Is(cause, errHopeless)):
 		exit.Cancelled = false
+	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
+		// it need not read its input
 	case err != nil && ctx.Err() != nil:
 		exit.Cancelled = !exit.TimedOut
 	case err != nil:
