@@ -124,7 +124,7 @@ func parseStatus(out []byte, root string, filters bool) (f Facts, err error) {
 			f.Commit = oid
 		case isHead:
 			f.Branch = head
-		case strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, "? ") && isOurs(line[2:]):
 		case filters && strings.HasPrefix(line, "1 .M "):
 			unclear = true
 		default:

@@ -190,3 +190,16 @@ func TestFactsRunNoFilter(t *testing.T) {
 		t.Error("it ran")
 	}
 }
+
+// The folder of the records has its .gitignore a moment after it is there, while git may be asked.
+func TestRecordsAreNoChange(t *testing.T) {
+	t.Parallel()
+	top, repo := newRepo(t, map[string]string{"a": "1", "dir/b": "1"})
+	write(t, top, map[string]string{".async/run.lock": "", "dir/.async/run.lock": ""})
+	if f, err := FactsOf(t.Context(), top); err != nil || f.Dirty {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if paths, err := repo.Dirty(t.Context()); err != nil || len(paths) > 0 {
+		t.Errorf("%q, %v", paths, err)
+	}
+}

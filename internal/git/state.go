@@ -86,6 +86,7 @@ func (r *Repo) Dirty(ctx context.Context, paths ...string) ([]string, error) {
 		}
 		dirty = append(dirty, split(out)...)
 	}
+	dirty = slices.DeleteFunc(dirty, isOurs)
 	changed, err := r.changed(ctx, only)
 	if err != nil {
 		return nil, err
@@ -94,6 +95,9 @@ func (r *Repo) Dirty(ctx context.Context, paths ...string) ([]string, error) {
 	slices.Sort(dirty)
 	return slices.Compact(dirty), nil
 }
+
+// isOurs reports whether a path is in the folder of the records: for a moment, when it is new, nothing in it is ignored.
+func isOurs(path string) bool { return strings.Contains("/"+path, "/.async/") }
 
 // changed lists what differs between the index and the files. git itself looks into submodules by running git there
 // with their own configuration, so only their commit is compared.
