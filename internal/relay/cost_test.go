@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,9 +125,19 @@ func TestCloseLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, end := range []string{"close", "context"} {
 		s := &modeltest.Server{Scenario: modeltest.Scenario{Turns: []modeltest.Turn{
-			{Text: "Hi"}, {Text: "Hi", Fault: modeltest.Fault{Kind: modeltest.Stall, Events: 2}, Times: 9},
+			{Text: "Hi", Fault: modeltest.Fault{Kind: modeltest.Stall, Events: 2}, Times: 5}, {Text: "Hi"},
 		}}}
-		provider := httptest.NewServer(s)
+		provider := httptest.NewUnstartedServer(s)
+		var open atomic.Int32
+		provider.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+			switch s {
+			case http.StateNew:
+				open.Add(1)
+			case http.StateClosed:
+				open.Add(-1)
+			}
+		}
+		provider.Start()
 		ctx, cancel := context.WithCancel(t.Context())
 		outcomes := map[Outcome]int{}
 		r, err := Start(ctx, Options{
@@ -142,15 +153,15 @@ func TestCloseLeavesNothing(t *testing.T) {
 			_, err := b.client(model.Anthropic).Turn(t.Context(), hello, nil)
 			errs <- err
 		}
-		go turn()
-		if err := <-errs; err != nil { // its connection is kept
-			t.Fatal(err)
-		}
 		for range 5 {
 			go turn()
 		}
-		for len(s.Asked()) < 6 {
+		for len(s.Asked()) < 5 {
 			time.Sleep(time.Millisecond)
+		}
+		go turn()
+		if err := <-errs; err != nil { // its connection is kept
+			t.Fatal(err)
 		}
 		if end == "context" {
 			cancel()
@@ -174,6 +185,12 @@ func TestCloseLeavesNothing(t *testing.T) {
 		}
 		if u := r.Used(); u.Requests != 6 || u.Input != nil {
 			t.Errorf("%+v", u)
+		}
+		for i := 0; open.Load() > 0 && i < 6000; i++ {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n := open.Load(); n > 0 {
+			t.Errorf("%d connections to the provider are open", n)
 		}
 		cancel()
 		s.Close()

@@ -561,6 +561,7 @@ func TestNoAnswer(t *testing.T) {
 	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
 	defer thief.Close()
 	b := before(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else its end is a reset
 		switch r.URL.Path {
 		case "/v1/messages":
 			http.Redirect(w, r, thief.URL+"/"+canary, http.StatusTemporaryRedirect)
@@ -579,9 +580,14 @@ func TestNoAnswer(t *testing.T) {
 	}{
 		{model.Anthropic, 400, "it redirects to " + thief.URL + "/[redacted]"},
 		{model.OpenAI, 400, `it is packed as \"br\"`},
+		{model.Gemini, 502, "no answer from the provider: EOF"}, // free
 		{model.OpenAIChat, 502, "no answer from the provider: EOF"},
 	} {
-		resp, text := b.ask(t, http.MethodPost, b.URL(c.wire)+paths[c.wire], "{}")
+		if i == 3 {
+			used(t, b, 3, 0, 0, 0)
+		}
+		url := b.URL(c.wire) + strings.Replace(paths[c.wire], "streamGenerateContent", "countTokens", 1)
+		resp, text := b.ask(t, http.MethodPost, url, "{}")
 		r := b.requests(t, i+1)[i]
 		if resp.StatusCode != c.status || !strings.Contains(text, c.want) || r.Outcome != Unreachable || r.Status != c.status {
 			t.Errorf("%d %s; %+v", resp.StatusCode, text, r)
@@ -619,6 +625,46 @@ func TestSilence(t *testing.T) {
 	resp, text := b.ask(t, http.MethodPost, b.URL(model.Anthropic)+"/v1/messages", "{}")
 	if resp.StatusCode != http.StatusGatewayTimeout || !strings.Contains(text, "it sends nothing for 2s") {
 		t.Errorf("%d %s", resp.StatusCode, text)
+	}
+}
+
+// A client that is still sending when the budget is spent gets to hear of it.
+func TestSpentWhileSending(t *testing.T) {
+	t.Parallel()
+	b := before(t, http.NotFoundHandler(), Options{Limits: Limits{Requests: 1}})
+	b.ask(t, http.MethodGet, b.URL(model.OpenAI)+"/models", "")
+	conn, err := net.Dial("tcp", b.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const size = 64 << 20 // more than sockets hold
+	_, err = fmt.Fprintf(conn, "POST /openai/v1/responses HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", b.address, b.Key(), size, strings.Repeat(" ", size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 400 ") || !strings.Contains(string(text), "the budget of requests") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// Once it is spent a budget stays spent, also if a provider then counts less than was estimated.
+func TestSpentForGood(t *testing.T) {
+	t.Parallel()
+	m := &meter{limits: Limits{Tokens: 100}, price: model.Cost}
+	var first, second share
+	tokens := func(n int64) model.Usage { return model.Usage{Input: new(int64), Output: &n} }
+	if why := m.begin() + m.begin() + m.update(&first, [2]string{}, tokens(60)); why != "" {
+		t.Error(why)
+	}
+	if m.update(&second, [2]string{}, tokens(60)) == "" {
+		t.Error("it goes on with 120 of 100 tokens")
+	}
+	m.finish(&first, [2]string{}, tokens(1), tokens(1))
+	if m.tokens != 61 || m.begin() == "" {
+		t.Errorf("it goes on; %d tokens", m.tokens)
 	}
 }
 
