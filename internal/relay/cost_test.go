@@ -179,8 +179,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 				t.Error("a stream ended well")
 			}
 		}
-		if conn, err := net.Dial("tcp", r.address); err == nil {
-			conn.Close()
+		if conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", r.address); err == nil {
+			_ = conn.Close()
 			t.Error("the relay listens")
 		}
 		if u := r.Used(); u.Requests != 6 || u.Input != nil {
@@ -217,7 +217,7 @@ func TestProxy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.Close()
+		defer func() { _ = r.Close() }()
 		b := &bench{Relay: r}
 		for _, wire := range []string{model.Anthropic, model.OpenAI} {
 			_, text := b.ask(t, http.MethodPost, b.URL(wire)+paths[wire], "{}")
@@ -276,7 +276,7 @@ func BenchmarkChunk(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	var bodies []io.Reader
 	for _, url := range []string{provider.URL, r.URL(model.Anthropic)} {
 		q, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url+"/v1/messages", http.NoBody)

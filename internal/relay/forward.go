@@ -130,7 +130,7 @@ func (x *exchange) fail(o Outcome, status int, message string) {
 	if o != Refused {
 		_, _ = io.Copy(io.Discard, x.body) // a client that is gone is no concern of ours
 	}
-	form := x.to.wire.fail
+	form := x.to.fail
 	if form == nil {
 		form = openaiFail
 	}

@@ -45,7 +45,7 @@ func before(t *testing.T, provider http.Handler, o Options) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		b.Close()
+		_ = b.Close()
 		if s, ok := provider.(*modeltest.Server); ok {
 			s.Close()
 		}
@@ -84,7 +84,7 @@ func (b *bench) client(wire string) *model.Model {
 var hello = model.Request{Messages: []model.Message{{Role: model.User, Blocks: []model.Block{{Text: "hello"}}}}}
 
 // ask sends a request with the relay's key, and returns status and body.
-func (b *bench) ask(t *testing.T, method, url, body string, header ...string) (*http.Response, string) {
+func (b *bench) ask(t *testing.T, method, url, body string, header ...string) (heard, string) {
 	t.Helper()
 	q, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -103,7 +103,13 @@ func (b *bench) ask(t *testing.T, method, url, body string, header ...string) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, string(text)
+	return heard{resp.StatusCode, resp.Header}, string(text)
+}
+
+// A heard answer is what a client sees besides its body.
+type heard struct {
+	StatusCode int
+	Header     http.Header
 }
 
 // asked returns what the scripted provider was asked.

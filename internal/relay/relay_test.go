@@ -209,8 +209,10 @@ func TestKeyIsHidden(t *testing.T) {
 	for _, wire := range model.Providers() {
 		for _, how := range []string{"X-Api-Key", "X-Goog-Api-Key", "Authorization", "?key="} {
 			url := relayed.URL(wire) + paths[wire]
-			header := []string{"X-Api-Key", "", "Wire", wire, "Cookie", "a=b", "Connection", "X-Hop, Upgrade", "X-Hop", "1",
-				"Upgrade", "websocket", "Proxy-Authorization", "Basic eA=="}
+			header := []string{
+				"X-Api-Key", "", "Wire", wire, "Cookie", "a=b", "Connection", "X-Hop, Upgrade", "X-Hop", "1",
+				"Upgrade", "websocket", "Proxy-Authorization", "Basic eA==",
+			}
 			switch how {
 			case "?key=":
 				url += map[bool]string{true: "&", false: "?"}[strings.Contains(url, "?")] + "key=" + relayed.Key()
@@ -228,7 +230,7 @@ func TestKeyIsHidden(t *testing.T) {
 				}
 			}
 			end := map[bool]string{true: redact.Mark, false: canary[:5]}[wire == model.Gemini]
-			if !strings.HasSuffix(text, "\n\n"+end) || !strings.Contains(text, `"k":"[redacted]"`) || resp.StatusCode != 401 {
+			if !strings.HasSuffix(text, "\n\n"+end) || !strings.Contains(text, `"k":"[redacted]"`) || resp.StatusCode != http.StatusUnauthorized {
 				t.Errorf("%d %s", resp.StatusCode, text)
 			}
 		}
@@ -303,7 +305,7 @@ func TestRefusals(t *testing.T) {
 		{"POST /anthropic/v1/messages", "example.com", key, 403, `"type":"permission_error"`},
 		{"CONNECT example.com:443", "example.com:443", key, 403, `it is no proxy`},
 	} {
-		conn, err := net.Dial("tcp", host)
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", host)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,8 +316,8 @@ func TestRefusals(t *testing.T) {
 			t.Fatalf("%s: %v", c.line, err)
 		}
 		text, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		conn.Close()
+		_ = resp.Body.Close()
+		_ = conn.Close()
 		n++
 		r := b.requests(t, n)[n-1]
 		if err != nil || resp.StatusCode != c.status || !json.Valid(text) || r.Outcome != Refused || r.Status != c.status ||
@@ -570,7 +572,7 @@ func TestNoAnswer(t *testing.T) {
 			fmt.Fprint(w, "x")
 		default:
 			conn, _, _ := http.NewResponseController(w).Hijack()
-			conn.Close()
+			_ = conn.Close()
 		}
 	}), Options{})
 	for i, c := range []struct {
@@ -633,11 +635,11 @@ func TestSpentWhileSending(t *testing.T) {
 	t.Parallel()
 	b := before(t, http.NotFoundHandler(), Options{Limits: Limits{Requests: 1}})
 	b.ask(t, http.MethodGet, b.URL(model.OpenAI)+"/models", "")
-	conn, err := net.Dial("tcp", b.address)
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", b.address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	const size = 64 << 20 // more than sockets hold
 	_, err = fmt.Fprintf(conn, "POST /openai/v1/responses HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
 		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", b.address, b.Key(), size, strings.Repeat(" ", size))
@@ -771,7 +773,7 @@ func TestOneUpstream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	b := &bench{Relay: r}
 	if _, text := b.ask(t, http.MethodPost, b.URL(model.OpenAIChat)+"/chat/completions", ""); text != "/api/v3/chat/completions" {
 		t.Error(text) // and no key, as there is none
