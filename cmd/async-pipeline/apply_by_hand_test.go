@@ -174,6 +174,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"logs", "--follow", "--tail", "5", "latest", "check"},
 		{"context", "--var", "apply=true", "--var-file", values, "latest", "check"},
 		{"init", "--print"},
+		{"init", "--print", "--agent", "claude"},
 		{"fmt", "--check"},
 		{"fmt", "--diff", "PIPELINE.hcl"},
 		{"fmt", "-"},

@@ -120,12 +120,12 @@ func addSecrets(secrets *redact.Set, name string, text []byte) {
 }
 
 // values returns what looks like a key or a token in a file: the texts of JSON, and of other files the words between
-// spaces, quotes, colons and equals signs, that have 16 bytes or more with a letter and a digit and are no address or
+// spaces, quotes, colons and equals signs, that have 8 bytes or more with a letter and a digit and are no address or
 // path.
 func values(text []byte) (found []string) {
 	keep := func(word string) {
 		letter, digit := strings.ContainsFunc(word, unicode.IsLetter), strings.ContainsFunc(word, unicode.IsDigit)
-		if len(word) >= 16 && letter && digit && !strings.ContainsFunc(word, unicode.IsSpace) &&
+		if len(word) >= 8 && letter && digit && !strings.ContainsFunc(word, unicode.IsSpace) &&
 			!strings.Contains(word, "://") && !strings.HasPrefix(word, "/") {
 			found = append(found, word)
 		}
