@@ -40,6 +40,7 @@ func script(name string, turns ...scriptedTurn) *scripted { return &scripted{nam
 func (s *scripted) Name() string { return s.name }
 func (*scripted) Ready() error   { return nil }
 func (*scripted) Here() bool     { return true }
+func (*scripted) Keyed() bool    { return false }
 
 func (*scripted) Retry() failure.Policy { return failure.Policy{} }
 

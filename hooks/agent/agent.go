@@ -141,6 +141,8 @@ type Agent interface {
 	// Here reports whether the agent works on the files of its copy from this process, through Request.Open, and not
 	// only in its box.
 	Here() bool
+	// Keyed reports whether what the agent is given may hold secrets that are known only while it works.
+	Keyed() bool
 	// Retry returns which of the agent's failures deserve another attempt.
 	Retry() failure.Policy
 }

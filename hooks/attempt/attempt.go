@@ -21,7 +21,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/progress"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
-	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -196,6 +195,7 @@ func (q *Request) turn(ctx context.Context, r *Result) (l left, err error) {
 	r.Row.StartedAt = timestamp.Now()
 	if err := q.Draft.Works(q.Number, draft.Workplace{
 		Copy: c.Dir, Base: q.Base.Holder(), Agent: q.Agent.Name(), Sandbox: r.Row.Sandbox, StartedAt: r.Row.StartedAt,
+		Keyed: q.Agent.Keyed(),
 	}); err != nil {
 		return l, err
 	}
@@ -291,7 +291,7 @@ func (q *Request) rescue(changes []patch.Change, r *Result) error {
 // setAside moves a copy whose difference could not be stored to where nobody removes it. The error tells where.
 func (q *Request) setAside(c *scratch.Copy) error {
 	f := q.Failure
-	to := filepath.Join(q.Homes.Rescued, fmt.Sprintf("%s-%s-%d", f.Run.ID, filename.Of(f.Task.Name), q.Number))
+	to := q.Homes.RescuedAt(f.Run.ID, f.Task.Name, q.Number)
 	if err := q.Base.Keep(c, to); err != nil {
 		return fmt.Errorf("the changes of attempt %d could not be kept as a patch, nor at %s: %w", q.Number, to, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -47,6 +48,11 @@ func Find(ctx context.Context, store *record.Store, cache string) (Places, error
 		Store: store.Dir, Work: filepath.Join(cache, "scratch", name), Kept: filepath.Join(cache, "kept", name),
 		Rescued: filepath.Join(cache, "rescued"),
 	}, nil
+}
+
+// RescuedAt returns where the copy of an attempt is kept whose difference could not be stored.
+func (at Places) RescuedAt(run, task string, attempt int) string {
+	return filepath.Join(at.Rescued, fmt.Sprintf("%s-%s-%d", run, filename.Of(task), attempt))
 }
 
 // folderOf returns the name of a root's folders below a cache folder.

@@ -122,9 +122,13 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 		if !homes.Inside(w.Copy, at.Work) || !homes.Inside(w.Base, at.Work) || !recordfile.Exists(w.Copy) {
 			continue // not ours, or already swept
 		}
-		rel, err := rescueFrom(ctx, d, attempt, w)
+		rel, kept, err := rescueFrom(ctx, d, attempt, w, at)
 		if err != nil {
 			return said, err
+		}
+		if kept != "" {
+			said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, may hold what the agent was given, "+
+				"so no patch is made of them; its copy is kept in %s", d.Task, kept))
 		}
 		if rel != "" {
 			said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, are kept in the rescue patch %s",
@@ -148,29 +152,39 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 	return said, d.Seal(f)
 }
 
-// rescueFrom stores the difference that is in a copy whose runner is gone, and returns the path of the rescue patch.
-func rescueFrom(ctx context.Context, d *draft.Draft, attempt int, w draft.Workplace) (string, error) {
+// rescueFrom stores the difference that is in a copy whose runner is gone, and returns the path of the rescue patch, or
+// where the copy is kept instead.
+func rescueFrom(
+	ctx context.Context, d *draft.Draft, attempt int, w draft.Workplace, at homes.Places,
+) (rel, kept string, err error) {
 	base, err := scratch.Reopen(ctx, w.Base)
 	if errors.Is(err, os.ErrNotExist) { // killed before the base was whole: no agent had started
-		return "", nil
+		return "", "", nil
 	}
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	c, err := base.Adopt(w.Copy)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	changes, omitted, err := c.Changes(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
+	}
+	if w.Keyed {
+		if len(changes)+len(omitted) == 0 {
+			return "", "", nil
+		}
+		kept = at.RescuedAt(d.Run, d.Task, attempt)
+		return "", kept, base.Keep(c, kept)
 	}
 	if _, err := d.KeepLarge(attempt, c.Dir, omitted); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if len(changes) == 0 {
-		return "", nil
+		return "", "", nil
 	}
 	r, err := d.Rescue(attempt, changes)
-	return cmp.Or(r.Path, r.Redacted), err
+	return cmp.Or(r.Path, r.Redacted), "", err
 }

@@ -29,6 +29,7 @@ type repairer struct{}
 func (repairer) Name() string { return "s" }
 func (repairer) Ready() error { return nil }
 func (repairer) Here() bool   { return true }
+func (repairer) Keyed() bool  { return false }
 
 func (repairer) Retry() failure.Policy { return failure.Policy{} }
 

@@ -63,6 +63,9 @@ func (c *Command) Ready() error {
 // Here returns false: the program and all that it starts are in the box.
 func (c *Command) Here() bool { return false }
 
+// Keyed reports whether the program is given anything of the person's.
+func (c *Command) Keyed() bool { return c.Given.names() != nil }
+
 // Retry returns the agent's policy.
 func (c *Command) Retry() failure.Policy { return c.Policy }
 

@@ -69,6 +69,9 @@ func (k *Known) Name() string { return k.ID }
 // Here returns false: the CLI and all that it starts are in the box.
 func (k *Known) Here() bool { return false }
 
+// Keyed reports whether the CLI is given anything of the person's, which its own sign-in is.
+func (k *Known) Keyed() bool { return k.Relay == nil || k.Given.names() != nil }
+
 // Retry returns the agent's policy.
 func (k *Known) Retry() failure.Policy { return k.Policy }
 

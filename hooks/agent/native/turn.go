@@ -62,6 +62,9 @@ func (a *Agent) Ready() error {
 // Here returns true: its tools read and write the files of the copy.
 func (a *Agent) Here() bool { return true }
 
+// Keyed returns false: its key is used by this process alone.
+func (a *Agent) Keyed() bool { return false }
+
 // Retry adds nothing to what is retried for every agent, because the turn itself recovers what can be recovered.
 func (a *Agent) Retry() failure.Policy { return failure.Policy{} }
 

@@ -19,6 +19,8 @@ type Workplace struct {
 	Agent     string `json:"agent"`
 	Sandbox   string `json:"sandbox"`
 	StartedAt string `json:"started_at"`
+
+	Keyed bool `json:"keyed"` // the agent was given secrets that only its runner knew: no patch is made of the copy
 }
 
 // Works notes where an attempt works, before its agent starts. Rested removes the note when the rescue patch is
