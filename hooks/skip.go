@@ -24,15 +24,8 @@ func (j *job) admit(ctx context.Context) ([]agent.Agent, result) {
 		r.state, r.reason = fix.Skipped, reason
 		return nil, r
 	}
-	switch {
-	case j.inHook():
-		return skip("hook: this process was started by a hook, and a hook starts no other hook")
-	case j.CI && !j.hook.CI:
-		return skip("ci: in CI an agent starts only if its hook has ci = true and --heal is given")
-	case j.CI && !j.Asked:
-		return skip("ci: the hook allows CI, but --heal was not given")
-	case j.Agents[j.hook.Use] == nil:
-		return skip("agent_missing: no agent " + j.hook.Use)
+	if why := j.forbidden(); why != "" {
+		return skip(why)
 	}
 	agents, why := j.choose(&r.ending)
 	if why != "" {
@@ -54,6 +47,21 @@ func (j *job) admit(ctx context.Context) ([]agent.Agent, result) {
 		return skip(why)
 	}
 	return agents, r
+}
+
+// forbidden returns why the hook may start no agent, whatever has failed; empty: it may.
+func (j *job) forbidden() string {
+	switch {
+	case j.inHook():
+		return "hook: this process was started by a hook, and a hook starts no other hook"
+	case j.CI && !j.hook.CI:
+		return "ci: in CI an agent starts only if its hook has ci = true and --heal is given"
+	case j.CI && !j.Asked:
+		return "ci: the hook allows CI, but --heal was not given"
+	case j.Agents[j.hook.Use] == nil:
+		return "agent_missing: no agent " + j.hook.Use
+	}
+	return ""
 }
 
 // choose returns the agents of the hook that can be started and are not waiting for a quota, in order. Where there is

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -93,7 +94,13 @@ func (b *Base) takenFolder(p string) string {
 }
 
 // Close removes every copy made of the base, its stamp, and the base itself unless it is kept (Source.Kept).
-func (b *Base) Close() error {
+func (b *Base) Close() error { return b.close(mostKept) }
+
+// Leave is Close for a base of which the next Make will be soon: it is kept however large it is.
+func (b *Base) Leave() error { return b.close(math.MaxInt64) }
+
+// close removes the base, unless it is kept and takes at most so many bytes.
+func (b *Base) close(most int64) error {
 	b.mu.Lock()
 	copies := slices.Collect(maps.Keys(b.copies))
 	b.mu.Unlock()
@@ -101,7 +108,7 @@ func (b *Base) Close() error {
 	for _, c := range copies {
 		errs = append(errs, c.Close())
 	}
-	if b.store() {
+	if b.store(most) {
 		return errors.Join(append(errs, os.Remove(b.holder+stampSuffix))...)
 	}
 	return errors.Join(append(errs, b.bin.Remove(b.holder))...)
@@ -281,12 +288,12 @@ func (b *Base) Adopt(dir string) (*Copy, error) {
 }
 
 // store moves the base to where the next Make finds it, and reports whether it did.
-func (b *Base) store() bool {
+func (b *Base) store(most int64) bool {
 	if b.kept == "" || b.now == nil {
 		return false
 	}
 	size := b.now.size()
-	if size > mostKept || os.WriteFile(filepath.Join(b.holder, sizeFile), strconv.AppendInt(nil, size, 10), 0o600) != nil {
+	if size > most || os.WriteFile(filepath.Join(b.holder, sizeFile), strconv.AppendInt(nil, size, 10), 0o600) != nil {
 		return false
 	}
 	if writeGob(filepath.Join(b.holder, knownFile), b.now) != nil || os.MkdirAll(filepath.Dir(b.kept), 0o700) != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,6 +36,7 @@ type runCall struct {
 	git    func(context.Context) *record.Git // see run.AskGit
 
 	progress progress
+	ahead    ahead
 }
 
 func (p *runCall) perform() error {
@@ -44,6 +46,11 @@ func (p *runCall) perform() error {
 	defer stop.Stop()
 	defer prog.JobControl().End()
 	sealed, err := p.record(stop)
+	defer func() {
+		if !prog.Hurried() {
+			p.ahead.Wait()
+		}
+	}()
 	if err != nil {
 		return err
 	}
@@ -65,6 +72,7 @@ func (p *runCall) perform() error {
 // record runs the tasks and shows their progress.
 func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 	prog := p.prog
+	p.ahead.running = map[string]bool{}
 	end := func() {}
 	defer func() { end() }()
 	prog.Out.OnFailure(stop.Unread)
@@ -79,14 +87,21 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 			end = p.show()
 		},
 		Observer: run.Observer{
-			Started: func(t *pipeline.Task) { p.progress.Started(t) },
-			Output:  func(t *pipeline.Task, chunk []byte) { p.progress.Output(t.Name, chunk) },
+			Started: func(t *pipeline.Task) {
+				p.ahead.running[t.Name] = true
+				p.progress.Started(t)
+			},
+			Output: func(t *pipeline.Task, chunk []byte) { p.progress.Output(t.Name, chunk) },
 			Retried: func(t *pipeline.Task, attempt int,
 				before record.Task,
 			) {
 				p.progress.Retried(t, attempt, before)
 			},
-			Finished: func(_ *pipeline.Task, r record.Task) { p.progress.Finished(r) },
+			Finished: func(t *pipeline.Task, r record.Task) {
+				delete(p.ahead.running, t.Name)
+				p.copyAhead(stop.Ctx, t, r)
+				p.progress.Finished(r)
+			},
 			Ended: func(tasks []record.Task) {
 				sandbox.Retire() // while the verdict is written
 				p.progress.End(tasks)
@@ -110,6 +125,28 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 		r.Journal = func(line []byte) { prog.JournalLine(line) }
 	}
 	return r.Do(stop.Ctx)
+}
+
+// ahead is the copy of the tree that is made for a fix while tasks still work.
+type ahead struct {
+	sync.WaitGroup
+	running map[string]bool // tasks by name; belongs to the observer of the run
+	begun   bool
+}
+
+// copyAhead begins the copy for the first failed task whose hook will need it, if other tasks still work.
+func (p *runCall) copyAhead(ctx context.Context, t *pipeline.Task, ended record.Task) {
+	failed := ended.Status == record.Failed || ended.Status == record.TimedOut
+	asks := slices.ContainsFunc(t.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil })
+	if !failed || !asks || p.flags.noHeal || p.ahead.begun || len(p.ahead.running) == 0 {
+		return
+	}
+	p.ahead.begun = true
+	e, err := newEngine(p.prog, p.config, nil, p.screen, nil, p.flags.heal, p.tier)
+	if err != nil {
+		return // said when the failure is answered
+	}
+	p.ahead.Go(func() { _ = e.Ahead(ctx, t) }) // the fix reports what fails again
 }
 
 // show begins to show the progress of the tasks, until end is called.
@@ -158,6 +195,7 @@ func (p *runCall) answer(stop *console.Interrupt, sealed *record.Sealed) {
 		if err := e.Packs().WriteAll(context.WithoutCancel(stop.Ctx), sealed); err != nil {
 			prog.Messages().Warning(err.Error())
 		}
+		p.ahead.Wait()
 		if p.flags.noHeal || !p.hooked(sealed) {
 			return
 		}

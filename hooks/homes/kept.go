@@ -362,11 +362,11 @@ func (k *Kept) rename(in *os.Root, gone string) (bool, error) {
 }
 
 // KeptBase returns where the base of this root is kept; empty where nothing keeps agents out of it.
-func (h *Homes) KeptBase(tier sandbox.Tier) string {
+func (at Places) KeptBase(tier sandbox.Tier) string {
 	if tier == sandbox.None {
 		return ""
 	}
-	return filepath.Join(h.Kept, baseFolder)
+	return filepath.Join(at.Kept, baseFolder)
 }
 
 // evict removes what is beyond the limits. Faults of folders that are not removed are doctor's and gc's to report.
