@@ -3,6 +3,7 @@
 package scratch
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
@@ -94,6 +96,44 @@ func Restore(ctx context.Context, parent string, s Saved) (_ *Base, err error) {
 	}
 	b.PointsBack = pointsBack(b, s.Root)
 	return b, nil
+}
+
+// AtCommit makes a base with the files of a commit, named by its full id. root is the folder of PIPELINE.hcl as it is
+// now. The error is ErrGone if git does not have the commit.
+func AtCommit(ctx context.Context, parent, root, commit string, bin *Bin) (*Base, error) {
+	repo, err := git.Of(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	if here, err := repo.HasCommit(ctx, commit); err != nil || !here {
+		return nil, cmp.Or(err, fmt.Errorf("%w: git has no commit %s", ErrGone, commit))
+	}
+	blobs, err := repo.Blobs(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	m, folders := &tree.Manifest{}, map[string]bool{}
+	err = repo.Contents(ctx, blobs, func(b git.Blob, data []byte) error {
+		e := tree.Entry{Path: b.Path, Size: b.Size, Mode: 0o644, Digest: sumOf(data)}
+		switch b.Mode {
+		case "100755":
+			e.Mode = 0o755
+		case "120000":
+			e.Mode, e.Link = fs.ModeSymlink|0o777, string(data)
+		}
+		m.Entries = append(m.Entries, e)
+		for dir := path.Dir(b.Path); dir != "." && !folders[dir]; dir = path.Dir(dir) {
+			folders[dir] = true
+			m.Entries = append(m.Entries, tree.Entry{Path: dir, Mode: fs.ModeDir | 0o755})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(m.Entries, func(a, b tree.Entry) int { return strings.Compare(a.Path, b.Path) })
+	none := func(string) ([]byte, bool) { return nil, false }
+	return Restore(ctx, parent, Saved{Root: root, Commit: commit, Manifest: m, Content: none, Bin: bin})
 }
 
 // A restorer makes a base from a Saved.

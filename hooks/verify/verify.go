@@ -38,6 +38,8 @@ const (
 
 // Reasons of a verdict.
 const (
+	CheckChanged = "check_changed" // of suspect: the check passes only with the patch's own change to it
+
 	checkFailed = "check_failed"
 	noTime      = "no_time"
 )
@@ -167,7 +169,7 @@ func (q *Request) verify(ctx context.Context) Result {
 	reason := ""
 	switch {
 	case original.reason == checkFailed:
-		r.Verdict, reason = Suspect, "check_changed"
+		r.Verdict, reason = Suspect, CheckChanged
 	case original.reason != "":
 		reason = original.reason
 	case slices.ContainsFunc(r.Flags, func(f fix.Flag) bool { return f.Caps }):

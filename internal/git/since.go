@@ -156,6 +156,7 @@ func (r *Repo) HasCommit(ctx context.Context, id string) (bool, error) {
 // A Blob is a file or a symlink of a commit.
 type Blob struct {
 	Path string // relative to the top of the repository; bytes
+	Mode string // 100644 | 100755 | 120000
 	ID   string
 	Size int64 // bytes
 }
@@ -183,7 +184,7 @@ func (r *Repo) Blobs(ctx context.Context, commit string) ([]Blob, error) {
 		if err != nil {
 			return nil, fmt.Errorf("git ls-tree in %s: %q is not understood", r.Top, line)
 		}
-		all = append(all, Blob{name, f[2], size})
+		all = append(all, Blob{name, f[0], f[2], size})
 	}
 	return all, nil
 }
