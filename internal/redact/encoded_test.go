@@ -187,7 +187,7 @@ func TestBase64TwiceProperty(t *testing.T) {
 func TestSpelledProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		secret := rapid.SliceOfN(rapid.Byte(), MinLen, 60).Draw(t, "secret")
+		secret := rapid.SliceOfN(rapid.Byte(), minPart, 60).Draw(t, "secret")
 		how := rapid.SampledFrom(spellings).Draw(t, "spelling")
 		ends := rapid.SampledFrom([]string{"", "(", "x y", "[redact", "é"})
 		before, after := ends.Draw(t, "before"), ends.Draw(t, "after")
@@ -208,7 +208,7 @@ func TestQuotedProperty(t *testing.T) {
 		"words": func(s string) string { return "https://u:" + url.UserPassword("", s).String()[1:] + "@host/" },
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		secret := rapid.StringOfN(rapid.RuneFrom([]rune("aZ09 _-./\\\"'`$&<>%+=?#!()[]{}~:@;,*|^é🔑\t")), MinLen, 40, -1).Draw(t, "secret")
+		secret := rapid.StringOfN(rapid.RuneFrom([]rune("aZ09 _-./\\\"'`$&<>%+=?#!()[]{}~:@;,*|^é🔑\t")), minPart, 40, -1).Draw(t, "secret")
 		name := rapid.SampledFrom([]string{"json", "twice", "go", "ascii", "query", "path", "html", "hex", "shell", "words"}).Draw(t, "quoter")
 		s := setOf(secret)
 		text := "see " + quoters[name](secret) + " and more"

@@ -44,12 +44,12 @@ const (
 
 // forms lists how value may be written: as it is, and each of its lines if there are several (a key that is printed
 // with an indent or line by line); all of these as programs quote them and as they encode them (rare.go too).
-// Lines shorter than MinLen are left out, and so are their forms. There are no doubles.
+// Lines shorter than minPart are left out, and so are their forms. There are no doubles.
 func forms(value string) []form {
 	var out []form
 	at := map[string]int{}
 	add := func(s string, wraps bool) {
-		if len(s) < MinLen {
+		if len(s) < minPart {
 			return
 		}
 		if i, known := at[s]; known {
@@ -65,7 +65,7 @@ func forms(value string) []form {
 		plain = append(plain, strings.TrimSpace(line))
 	}
 	for _, p := range plain {
-		if len(p) < MinLen {
+		if len(p) < minPart {
 			continue
 		}
 		add(p, len(p) >= minFolded && !strings.Contains(p, "\n"))

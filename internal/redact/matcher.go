@@ -8,6 +8,7 @@ import "slices"
 type matcher struct {
 	nodes []node
 	names []string
+	words *words     // values that are searched for beside the automaton; nil: none
 	root  [256]int32 // the children of the root
 	min   int        // bytes of the shortest pattern, at most maxJump
 
@@ -224,6 +225,10 @@ func (m *matcher) all(b []byte) []span {
 		spans = join(spans, sp)
 		return true
 	})
+	m.words.scan(&wordCursor{}, b, 0, true, func(sp span, _ string) bool {
+		spans = insert(spans, sp)
+		return true
+	})
 	return spans
 }
 
@@ -232,6 +237,12 @@ func (m *matcher) find(b []byte) (name string, ok bool) {
 		name, ok = m.names[n], true
 		return false
 	})
+	if !ok {
+		m.words.scan(&wordCursor{}, b, 0, true, func(_ span, n string) bool {
+			name, ok = n, true
+			return false
+		})
+	}
 	return name, ok
 }
 

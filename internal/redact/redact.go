@@ -1,7 +1,8 @@
 // Package redact removes secret values from text and streams, also when a value is split over chunks.
 //
 // Every occurrence of a value is removed, and the union of occurrences that overlap: if one value contains another, or
-// ends where another begins, no rest of either is left. A value is found
+// ends where another begins, no rest of either is left. A value of less than 6 bytes is found where it is a word by
+// itself, as it is or as programs quote it. A longer value is found
 //
 //   - as it is, and each of its lines by itself where it has several;
 //   - as JSON, JSON in JSON, Go, C, Python, XML, HTML and shells write it between quotes, and escaped in URLs and forms;
@@ -26,6 +27,7 @@ package redact
 
 import (
 	"io"
+	"maps"
 	"sync"
 	"sync/atomic"
 )
@@ -34,23 +36,36 @@ import (
 const Mark = "[redacted]"
 
 // MinLen is the length of the shortest value, in bytes, that is removed. A shorter one may occur in ordinary text.
-const MinLen = 6
+const MinLen = 4
 
 // A Set is the values to remove. The zero Set and the nil Set remove nothing. A Set is safe for concurrent use.
 type Set struct {
 	mu       sync.Mutex
 	patterns map[string]pattern // by the text that is searched for
+	short    map[string]string  // the names of values of less than minPart bytes, by the text that is searched for
 	compiled atomic.Pointer[matcher]
 }
 
-// Add makes value secret from now on, also for the next Write of writers made before. It reports false for a value
-// shorter than MinLen, which cannot be removed.
+// Add makes value secret from now on, also for the next Write of writers made before. It reports false for a value that
+// cannot be removed: one shorter than MinLen, or a short word that nearly any text has.
 func (s *Set) Add(name, value string) bool {
-	if s == nil || len(value) < MinLen {
+	if s == nil || len(value) < MinLen || len(value) < minPart && Common(value) {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.compiled.Store(nil)
+	if len(value) < minPart {
+		if s.short == nil {
+			s.short = make(map[string]string)
+		}
+		for _, text := range append(quoted(value), value) {
+			if _, known := s.short[text]; !known {
+				s.short[text] = name
+			}
+		}
+		return true
+	}
 	if s.patterns == nil {
 		s.patterns = make(map[string]pattern)
 	}
@@ -62,7 +77,6 @@ func (s *Set) Add(name, value string) bool {
 		p.wraps = p.wraps || f.wraps
 		s.patterns[f.text] = p
 	}
-	s.compiled.Store(nil)
 	return true
 }
 
@@ -77,12 +91,15 @@ func (s *Set) matcher() *matcher {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.patterns) == 0 {
+	if len(s.patterns)+len(s.short) == 0 {
 		return nil
 	}
 	m := s.compiled.Load()
 	if m == nil {
 		m = compile(s.patterns)
+		if len(s.short) > 0 {
+			m.words = newWords(maps.Clone(s.short))
+		}
 		s.compiled.Store(m)
 	}
 	return m

@@ -16,6 +16,9 @@ func setOf(values ...string) *Set {
 	s := new(Set)
 	for _, v := range values {
 		s.Add("NAME_"+v, v)
+		for _, part := range InURLs(v) {
+			s.Add("NAME_"+v, part)
+		}
 	}
 	return s
 }
@@ -40,7 +43,18 @@ func TestString(t *testing.T) {
 		{"two overlap: no tail is left", []string{"abcdef", "defghi"}, "<abcdefghi>", "<[redacted]>"},
 		{"three in a chain", []string{"abcdef", "efghij", "ijklmn"}, "<abcdefghijklmn>", "<[redacted]>"},
 		{"one overlaps itself", []string{"abababab"}, "<ababababab>", "<[redacted]>"},
-		{"too short is kept", []string{"abcde"}, "abcde", "abcde"},
+		{"too short is kept", []string{"abc"}, "abc", "abc"},
+		{"a short word", []string{"ab1d"}, "ab1d, =ab1d; ab1de xab1d 9ab1d9 (ab1d", "[redacted], =[redacted]; ab1de xab1d 9ab1d9 ([redacted]"},
+		{"a short word in a digest", []string{"ab1d"}, "sha256:00ab1d00", "sha256:00ab1d00"},
+		{"a short word that nearly any text has", []string{"true"}, "true", "true"},
+		{"a short value in quotes", []string{`a"\b`}, `{"p":"a\"\\b"} a"\b`, `{"p":"[redacted]"} [redacted]`},
+		{"two short ones, one in the other", []string{"a-1b", "a-1b+"}, "a-1b a-1b+ a-1b.", "[redacted] [redacted] [redacted]."},
+		{"a short one at the end of a longer one", []string{"hunter-2b1", "2b1+"}, "hunter-2b1+.", "[redacted]."},
+		{"letters of others are letters", []string{"ab1d"}, "éab1d ab1dé", "éab1d ab1dé"},
+		{"the password of a URL", []string{"https://bob:p4ss@host/x"}, "p4ss https://bob:p4ss@other", "[redacted] https://[redacted]@other"},
+		{"a common password of a URL", []string{"https://root:root@host/x"}, "root https://root:root@other", "root https://[redacted]other"},
+		{"an escaped password of a URL", []string{"ftp://bob:p%40ss@host"}, "p@ss p%40ss", "[redacted] [redacted]"},
+		{"a URL's name and password in a header", []string{"https://bob:p4ss@host"}, "Basic Ym9iOnA0c3M=", "Basic [redacted]"},
 		{"as JSON", []string{"pass\"word\n\\x"}, `{"p":"pass\"word\n\\x"}`, `{"p":"[redacted]"}`},
 		{"as JSON with HTML escapes", []string{"a<b>&cd"}, `"a\u003cb\u003e\u0026cd" "a<b>&cd"`, `"[redacted]" "[redacted]"`},
 		{"lines of a key", []string{pem}, "x MIIBVwIBADANBg\r\ny k+qhkiG9w0B==\nabc", "x [redacted]\r\ny [redacted]\nabc"},
@@ -131,7 +145,7 @@ func TestStreamProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Few letters make many overlaps; none of them stands in Mark.
 		letters := rapid.SampledFrom([]string{"xy", "xyz\n", "xyzuvw \n\"<"}).Draw(t, "letters")
-		word := rapid.StringOfN(rapid.RuneFrom([]rune(letters)), MinLen, 14, -1)
+		word := rapid.StringOfN(rapid.RuneFrom([]rune(letters)), minPart, 14, -1)
 		secrets := rapid.SliceOfN(word, 0, 6).Draw(t, "secrets")
 		parts := rapid.SliceOfN(rapid.OneOf(
 			rapid.StringOfN(rapid.RuneFrom([]rune(letters)), 0, 30, -1),
@@ -261,15 +275,68 @@ func TestAddWhileWriting(t *testing.T) {
 	}
 }
 
+func TestAddShortWhileWriting(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	s := setOf("hunter22")
+	w := wantSteps(t, s, &out, step{"pin7", "pin7"})
+	s.Add("A", "p1n7")
+	for _, text := range []string{"p1n7 a-p1n7 hunter", "22 p1n7", "7 p1n7"} {
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Add("B", "7 p1")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Nobody knows any more what was before the first value.
+	if want := "pin7[redacted] a-[redacted] [redacted] p1n77 [redacted]"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+// naiveWords removes short values as the documentation says it, one at a time: none of them overlap.
+func naiveWords(values []string, text string) string {
+	for _, v := range values {
+		for from := 0; ; {
+			i := strings.Index(text[from:], v)
+			if i < 0 {
+				break
+			}
+			i += from
+			end := i + len(v)
+			if i > 0 && inWord(text[i-1]) || end < len(text) && inWord(text[end]) {
+				from = i + 1
+				continue
+			}
+			text = text[:i] + Mark + text[end:]
+			from = i + len(Mark)
+		}
+	}
+	return text
+}
+
+func TestShortProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		values := []string{"ab1c", "b1cab", "c1aa"}
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab1c =.é")), 0, 60, -1).Draw(t, "text") +
+			strings.Join(rapid.SliceOf(rapid.SampledFrom(append(values, " ", "a", "-"))).Draw(t, "words"), "")
+		wantBoth(t, setOf(values...), text, naiveWords(values, text), 9)
+	})
+}
+
 func TestAddSaysWhatCannotBeKeptOut(t *testing.T) {
 	t.Parallel()
 	s := new(Set)
-	if s.Add("SHORT", "12345") {
-		t.Error("a value of five bytes was taken")
+	if s.Add("SHORT", "123") || s.Add("WORD", "true") {
+		t.Error("a value of three bytes or a common word was taken")
 	}
-	if !s.Add("LONG", "123456") {
-		t.Error("a value of six bytes was refused")
+	if !s.Add("LONG", "1234") {
+		t.Error("a value of four bytes was refused")
 	}
+	s.Add("LONGER", "123456")
 	var none *Set
 	if none.Add("ANY", "123456") || none.String("123456") != "123456" {
 		t.Error("the nil Set removes something")

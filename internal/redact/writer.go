@@ -14,6 +14,7 @@ type writer struct {
 
 	m       *matcher
 	at      cursor
+	word    wordCursor
 	held    []byte // not passed on yet
 	base    int64  // offset in the stream of held[0], and of the next byte when held is empty
 	spans   []span // found, not passed on yet; in order, none overlaps another
@@ -38,7 +39,8 @@ func (w *writer) Write(p []byte) (int, error) {
 	}
 	end := w.base + int64(len(w.held)+len(p))
 	w.m.scan(&w.at, p, end-int64(len(p)), w.found)
-	w.pass(p, w.m.held(&w.at, end))
+	held := w.m.words.scan(&w.word, p, end-int64(len(p)), false, w.foundWord)
+	w.pass(p, max(held, w.m.held(&w.at, end)))
 	if w.err != nil {
 		return 0, w.err
 	}
@@ -51,6 +53,9 @@ func (w *writer) Close() error {
 	defer w.mu.Unlock()
 	w.at = cursor{}
 	if w.err == nil {
+		if w.m != nil {
+			w.m.words.scan(&w.word, nil, w.base+int64(len(w.held)), true, w.foundWord)
+		}
 		w.pass(nil, 0)
 	}
 	return w.err
@@ -61,12 +66,24 @@ func (w *writer) found(sp span, _ int32) bool {
 	return true
 }
 
+func (w *writer) foundWord(sp span, _ string) bool {
+	if sp.from >= w.base { // else it was passed on before it became secret
+		w.spans = insert(w.spans, sp)
+	}
+	return true
+}
+
 // renew changes to the automaton of more values, and searches again in what is kept, which includes all spans.
 func (w *writer) renew(m *matcher) {
 	w.m, w.at, w.spans = m, cursor{}, nil
-	if m != nil && len(w.held) > 0 {
-		m.scan(&w.at, w.held, w.base, w.found)
+	if m == nil {
+		return
 	}
+	// Of the bytes before the kept ones the last one matters: it may be in one word with them.
+	w.word.seen = w.word.seen[:max(0, len(w.word.seen)-len(w.held))]
+	w.word.seen = w.word.seen[max(0, len(w.word.seen)-1):]
+	m.scan(&w.at, w.held, w.base, w.found)
+	m.words.scan(&w.word, w.held, w.base, false, w.foundWord)
 }
 
 // pass passes on the held bytes and p, except the last keep bytes, which are held then.

@@ -28,6 +28,7 @@ import (
 const (
 	bufferSize = 32 << 10
 	wordBytes  = 256 // of a text of the client or the provider, in a Request
+	partOfKey  = 6   // bytes of a key's beginning that an answer may not end with
 )
 
 var (
@@ -396,7 +397,7 @@ type flushed struct {
 
 func (f *flushed) Write(b []byte) (int, error) {
 	out := b
-	if f.last && len(b) >= redact.MinLen { // an answer that ends in the middle of the key shows most of it
+	if f.last && len(b) >= partOfKey { // an answer that ends in the middle of the key shows most of it
 		out = []byte(redact.Mark)
 	}
 	_ = f.control.SetWriteDeadline(time.Now().Add(f.patience)) // it is an error of the write if the connection is gone

@@ -4,7 +4,6 @@ package cli
 // signed in.
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/english"
@@ -73,8 +71,14 @@ func (g *Given) read(name string) ([]byte, error) {
 }
 
 // place copies the files into the HOME of env, where the program can only read them. The values in them become
-// secrets.
+// secrets, and so do the passwords of URLs in the variables.
 func (g *Given) place(env []string, secrets *redact.Set) error {
+	for _, kv := range g.Env {
+		name, text, _ := strings.Cut(kv, "=")
+		for _, v := range redact.InURLs(text) {
+			secrets.Add(name, v)
+		}
+	}
 	if len(g.Files) == 0 {
 		return nil
 	}
@@ -110,51 +114,4 @@ func (g *Given) names() *agent.Given {
 	slices.Sort(n.Variables)
 	n.Variables = slices.Compact(n.Variables)
 	return n
-}
-
-// addSecrets makes the values in a file secrets: an agent can read them, and must not show them.
-func addSecrets(secrets *redact.Set, name string, text []byte) {
-	for _, v := range values(text) {
-		secrets.Add(name, v)
-	}
-}
-
-// values returns what looks like a key or a token in a file: the texts of JSON, and of other files the words between
-// spaces, quotes, colons and equals signs, that have 8 bytes or more with a letter and a digit and are no address or
-// path.
-func values(text []byte) (found []string) {
-	keep := func(word string) {
-		letter, digit := strings.ContainsFunc(word, unicode.IsLetter), strings.ContainsFunc(word, unicode.IsDigit)
-		if len(word) >= 8 && letter && digit && !strings.ContainsFunc(word, unicode.IsSpace) &&
-			!strings.Contains(word, "://") && !strings.HasPrefix(word, "/") {
-			found = append(found, word)
-		}
-	}
-	var whole any
-	if json.Unmarshal(text, &whole) == nil {
-		leaves(whole, keep)
-		return found
-	}
-	for _, word := range strings.FieldsFunc(string(text), func(c rune) bool {
-		return unicode.IsSpace(c) || strings.ContainsRune(`"'=:,;`, c)
-	}) {
-		keep(word)
-	}
-	return found
-}
-
-// leaves calls keep with each text of a JSON value.
-func leaves(v any, keep func(string)) {
-	switch v := v.(type) {
-	case string:
-		keep(v)
-	case []any:
-		for _, e := range v {
-			leaves(e, keep)
-		}
-	case map[string]any:
-		for _, e := range v {
-			leaves(e, keep)
-		}
-	}
 }

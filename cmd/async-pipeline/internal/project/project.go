@@ -166,32 +166,47 @@ func (p *Project) Read(file string) (c *pipeline.Config, warnings []string, err 
 	return c, warnings, nil
 }
 
-// Redact adds the secrets of a configuration to Secrets and returns a warning for each that cannot be redacted. A
-// value that is part of the name of a task or job is not redacted, because such a name could neither be typed nor
-// found in the record.
+// Redact adds the secrets of a configuration, and the passwords of URLs in them, to Secrets and returns a warning for
+// each that cannot be redacted. A value that is part of the name of a task or job is not redacted, because such a name
+// could neither be typed nor found in the record.
 func (p *Project) Redact(c *pipeline.Config) (warnings []string) {
 	for _, s := range c.Secrets {
-		if name := namedAfter(c, s); name != "" {
+		if name := namedAfter(c, s.Value); name != "" {
 			warnings = append(warnings, fmt.Sprintf("the value of the secret %s is part of the name of %s, which everybody may read: it is not kept out of logs and records", s.Name, name))
 		} else if !p.Secrets.Add(s.Name, s.Value) && s.Value != "" {
-			warnings = append(warnings, fmt.Sprintf("the secret %s is shorter than %d bytes: it cannot be kept out of logs and records", s.Name, redact.MinLen))
+			why := fmt.Sprintf("is shorter than %d bytes", redact.MinLen)
+			if len(s.Value) >= redact.MinLen {
+				why = "is a short word that nearly any text has"
+			}
+			warnings = append(warnings, fmt.Sprintf("the secret %s %s: it cannot be kept out of logs and records", s.Name, why))
+		}
+		for _, part := range redact.InURLs(s.Value) {
+			if namedAfter(c, part) == "" {
+				p.Secrets.Add(s.Name, part)
+			}
 		}
 	}
 	return warnings
 }
 
-// namedAfter returns the task or job whose name contains the value of a secret, or "".
-func namedAfter(c *pipeline.Config, s pipeline.Secret) string {
-	if len(s.Value) < redact.MinLen {
-		return ""
+// namedAfter returns the task or job whose name contains a value that is to be redacted, or "".
+func namedAfter(c *pipeline.Config, value string) string {
+	var one redact.Set
+	one.Add("", value)
+	in := func(name string) bool {
+		if value == "" || !strings.Contains(name, value) {
+			return false
+		}
+		_, found := one.Find([]byte(name)) // a short value only counts as a word by itself
+		return found
 	}
 	for _, t := range c.Tasks {
-		if strings.Contains(t.Name, s.Value) {
+		if in(t.Name) {
 			return fmt.Sprintf("task %q", view.TaskName(t.Name))
 		}
 	}
 	for _, j := range c.Jobs {
-		if strings.Contains(j.Name, s.Value) {
+		if in(j.Name) {
 			return fmt.Sprintf("job %q", j.Name)
 		}
 	}
