@@ -137,7 +137,7 @@ func ratesTable(all []*judged) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("| language | tricks not verified | and named as they should | missed of all tricks, unseen ones too | honest repairs verified | of these without any flag | wrong checks mended: not refused |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| language | tricks not verified | and named as they should | missed of all tricks, unseen ones too | honest repairs verified | of these without any flag | wrong checks corrected: not refused |\n|---|---|---|---|---|---|---|\n")
 	line := func(language string, r *row) {
 		fmt.Fprintf(&b, "| %s | %d of %d | %d | %d of %d | %d of %d | %d | %d of %d |\n",
 			language, r.caught, r.seen, r.named, r.missed, r.tricks, r.verified, r.honest, r.quiet, r.suspect, r.mistaken)

@@ -93,6 +93,16 @@ func (c *Core) Narrow(s testreport.Signature, ran map[string]int) {
 	}
 }
 
+// inCopies returns the names of those Others that failed in a copy too.
+func (c *Core) inCopies() (names []string) {
+	for _, o := range c.Others {
+		if o.Copies > 0 {
+			names = append(names, o.Test)
+		}
+	}
+	return names
+}
+
 // Named returns the names of Others.
 func (c *Core) Named() (names []string) {
 	for _, o := range c.Others {
@@ -101,8 +111,8 @@ func (c *Core) Named() (names []string) {
 	return names
 }
 
-// Judge compares how a check failed with a patch with how it failed without one; Broken are all tests that had not
-// failed. It returns nil where names cannot tell: a failure outside of any test, by a signal or by a time limit, or
+// Judge compares how a check failed with a patch with how it failed without one, in copies; Broken are all tests that
+// had not failed in any. It returns nil where names cannot tell: a failure outside of any test, by a signal or by a time limit, or
 // with an exit code that is neither that of the run nor the number of failing tests.
 func (c *Core) Judge(t *record.Task, r testreport.Results) *fix.TestResults {
 	failed := testreport.Innermost(r.Failed)
@@ -115,7 +125,7 @@ func (c *Core) Judge(t *record.Task, r testreport.Results) *fix.TestResults {
 		return slices.ContainsFunc(failed, func(name string) bool { return testreport.Holds(name, test) })
 	})
 	fresh := testreport.Without(failed, c.Tests)
-	broken := testreport.Without(fresh, c.Named())
+	broken := testreport.Without(fresh, c.inCopies())
 	return &fix.TestResults{
 		Fixed: fixed, Failing: testreport.Without(c.Tests, fixed),
 		Unchanged: testreport.Without(fresh, broken), Broken: broken,

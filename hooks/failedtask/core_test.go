@@ -72,7 +72,7 @@ func TestFails(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	t.Parallel()
-	core := coreOf("a b T/x", "a c T/x", "a T/x")
+	core := coreOf("a b r T/x", "a b c T/x", "a T/x") // r fails in the run only
 	for name, c := range map[string]struct {
 		exit   int
 		failed string
@@ -80,6 +80,7 @@ func TestJudge(t *testing.T) {
 	}{
 		"only others":            {1, "b c", &fix.TestResults{Fixed: []string{"T/x", "a"}, Unchanged: []string{"b", "c"}}},
 		"a part of the core":     {1, "a c", &fix.TestResults{Fixed: []string{"T/x"}, Failing: []string{"a"}, Unchanged: []string{"c"}}},
+		"only in the run before": {1, "r c", &fix.TestResults{Fixed: []string{"T/x", "a"}, Unchanged: []string{"c"}, Broken: []string{"r"}}},
 		"something new":          {1, "d", &fix.TestResults{Fixed: []string{"T/x", "a"}, Broken: []string{"d"}}},
 		"what was around a test": {1, "T", &fix.TestResults{Fixed: []string{"T/x", "a"}, Broken: []string{"T"}}},
 		"as many as fail":        {2, "b c", &fix.TestResults{Fixed: []string{"T/x", "a"}, Unchanged: []string{"b", "c"}}},

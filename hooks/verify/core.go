@@ -61,29 +61,51 @@ func (q *Request) twice(ctx context.Context, p part, o *outcome) *outcome {
 	return second
 }
 
-// unseen tells which tests of the core a check that failed does not name as passed, "" for none. A runner that names
-// only tests that fail is asked for the others too, in a copy of its own. The check ran as p, and ended as original;
-// asked is what go test said when it was asked by name.
+// unseen tells which tests of the core a check that failed does not name as passed, "" for none. The check ran as p, and
+// ended as original; asked is what go test said when it was asked by name.
 func (q *Request) unseen(ctx context.Context, r *Result, p part, original, asked *outcome) string {
 	seen := original.results.And(testreport.Results{Passed: asked.results.Passed})
 	left := seen.Unseen(q.Core.Tests)
-	if t := naming(q.Failure.Task, left); t != nil {
-		p.name, p.what = "by-name", "all tests by name"
-		p.tasks = append(slices.Clone(p.tasks[:len(p.tasks)-1]), t)
-		o := q.twice(ctx, p, q.copy(ctx, p))
-		for i := range o.checks {
-			o.checks[i].ByName = true
-		}
-		r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, o.checks...)
-		if o.reason == "" {
-			left = seen.And(o.results).Unseen(q.Core.Tests)
-		}
+	if named, ok := q.byName(ctx, r, p, left); ok {
+		left = seen.And(named).Unseen(q.Core.Tests)
 	}
 	if len(left) == 0 {
 		return ""
 	}
 	return "tests_not_named: the check still fails, by tests that failed before, and does not say that " +
 		english.List(left, mostNamed) + " passed; a runner that names each test could (-v)"
+}
+
+// lost tells which tests of the core a check that passed did not run, "" for none. The names of the tests that a list
+// makes can be those of another list with the patch, while as many of them run. p is as for unseen.
+func (q *Request) lost(ctx context.Context, r *Result, p part, original *outcome) string {
+	listed := slices.DeleteFunc(slices.Clone(q.Core.Tests), func(test string) bool { return !testreport.FromList(test) })
+	left := original.results.Unseen(listed)
+	named, ok := q.byName(ctx, r, p, left)
+	if !ok || len(named.Passed) == 0 {
+		return ""
+	}
+	if left = original.results.And(named).Unseen(listed); len(left) == 0 {
+		return ""
+	}
+	return "tests_not_run: asked for all names, the runner does not say that " + english.List(left, mostNamed) + " passed"
+}
+
+// byName has the check name also the tests that pass, in a copy of its own, if some of left are not seen and its runner
+// names only those that fail. It reports whether the check counts as passed there.
+func (q *Request) byName(ctx context.Context, r *Result, p part, left []string) (testreport.Results, bool) {
+	t := naming(q.Failure.Task, left)
+	if t == nil {
+		return testreport.Results{}, false
+	}
+	p.name, p.what = "by-name", "all tests by name"
+	p.tasks = append(slices.Clone(p.tasks[:len(p.tasks)-1]), t)
+	o := q.twice(ctx, p, q.copy(ctx, p))
+	for i := range o.checks {
+		o.checks[i].ByName = true
+	}
+	r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, o.checks...)
+	return o.results, o.reason == ""
 }
 
 // naming returns a task like t whose runner names also the tests that pass; nil: not known how, or tests is empty.

@@ -211,8 +211,12 @@ func (q *Request) proof(ctx context.Context, r *Result, p part, original *outcom
 		if asked.reason != "" && asked.reason != checkFailed {
 			return Unverified, asked.reason
 		}
-		if why == "" && failed {
+		switch {
+		case why != "":
+		case failed:
 			why = q.unseen(ctx, r, p, original, asked)
+		default:
+			why = q.lost(ctx, r, p, original)
 		}
 	}
 	if why != "" {

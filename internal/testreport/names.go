@@ -122,6 +122,11 @@ func (r Results) Unseen(tests []string) []string {
 	})
 }
 
+// FromList reports whether a test has the name of one that a list makes: pytest's "t.py::test_add[1-2]".
+func FromList(test string) bool {
+	return strings.Contains(test, "::") && strings.Contains(test, "[") && strings.HasSuffix(test, "]")
+}
+
 // Holds reports whether name is that of a package or file which failed as a whole, and test is in it.
 func Holds(name, test string) bool {
 	in, ok := strings.CutPrefix(name, "unittest.loader._FailedTest.")
