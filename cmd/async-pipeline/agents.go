@@ -5,12 +5,13 @@ import "github.com/spf13/cobra"
 // agentsCommand has the verbs for questions about agents.
 func agentsCommand(prog *program) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "agents",
-		Short:   "Compare agents",
-		Long:    `Says how the agents of PIPELINE.hcl do.`,
-		Example: `  async-pipeline agents bench`,
+		Use:   "agents",
+		Short: "List the agent CLIs, and compare agents",
+		Long:  `Says which agent CLIs are here, and how the agents of PIPELINE.hcl do.`,
+		Example: `  async-pipeline agents list
+  async-pipeline agents bench`,
 	}
 	group(prog, c)
-	c.AddCommand(agentsBenchCommand(prog))
+	c.AddCommand(agentsListCommand(prog), agentsBenchCommand(prog))
 	return c
 }

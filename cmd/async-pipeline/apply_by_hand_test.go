@@ -199,6 +199,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"fix", "replay", "--json", "--sandbox", tier, "--var", "apply=true", "--var-file", values},
 		{"fix", "import", filepath.Join(p.home, "nothing")},
 		{"stats", "--json"},
+		{"agents", "list", "--json"},
 		{"agents", "bench", "--limit", "1", "--attempts", "1", "--wall-clock", "10m", "--tokens", "1000", "--cost-usd", "1", "--json"},
 		{"agents", "bench", "--cases", filepath.Join(p.home, "nothing"), "--sandbox", tier, "--var", "apply=true", "--var-file", values},
 		{"policy", "check", "--task", "check", "--var", "apply=true", "--var-file", values, "--", "async-pipeline", "fix", "apply"},

@@ -29,7 +29,7 @@ func (d *checkup) agents(c *pipeline.Config) {
 			continue
 		}
 		seen = append(seen, k.CLI)
-		switch here, tested := d.versions(k); here {
+		switch here, tested := Versions(k, d.Env("PATH")); here {
 		case "":
 			d.noted("agents", "try "+k.CLI+" --version by hand", "%s does not print its version within %s", k.CLI, versionLimit)
 		case tested:
@@ -40,8 +40,9 @@ func (d *checkup) agents(c *pipeline.Config) {
 	}
 }
 
-// versions asks a CLI for its version, in a HOME of its own: it may write there.
-func (d *checkup) versions(k *cli.Known) (here, tested string) {
+// Versions asks a CLI for its version, in a HOME of its own, because it may write there. here is empty where it does not
+// tell, tested where it is that of the tests.
+func Versions(k *cli.Known, path string) (here, tested string) {
 	home, err := os.MkdirTemp("", "async-pipeline-doctor-")
 	if err != nil {
 		return "", ""
@@ -53,5 +54,5 @@ func (d *checkup) versions(k *cli.Known) (here, tested string) {
 	return k.Versions(ctx, func(ctx context.Context, c agent.Command) (agent.Exit, error) {
 		r, err := box.Run(ctx, sandbox.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: c.Stdout, Stderr: c.Stderr})
 		return agent.Exit{Code: r.ExitCode}, err
-	}, home, d.Env("PATH"))
+	}, home, path)
 }
