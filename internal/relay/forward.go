@@ -86,7 +86,11 @@ func (r *Relay) serve(w http.ResponseWriter, q *http.Request) {
 		x.fail(Refused, status, why)
 		return
 	}
-	if why := r.meter.begin(); why != "" {
+	switch why, err := r.meter.begin(q.Context(), &x.share, ask{free: x.to.free, bytes: q.ContentLength, model: x.asked}); {
+	case err != nil:
+		x.Outcome = Gone
+		panic(http.ErrAbortHandler) // the client sees a connection that breaks off, and not an answer that ends
+	case why != "":
 		x.fail(Spent, x.to.spent, why)
 		return
 	}
@@ -102,6 +106,9 @@ func (x *exchange) accept(q *http.Request) (status int, why string) {
 	var ok bool
 	x.to, ok = routeOf(q.Method, q.URL.EscapedPath())
 	x.Wire = x.to.name
+	if m := inPath().FindStringSubmatch(x.to.path); m != nil {
+		x.asked = m[1]
+	}
 	_, port, _ := net.SplitHostPort(x.address)
 	given := keys(q)
 	switch {
@@ -163,10 +170,9 @@ func (x *exchange) forward(q *http.Request) {
 	}
 	resp, err := x.transport.RoundTrip(out)
 	silence.Stop()
-	x.Sent, x.asked = up.seen()
-	if m := inPath().FindStringSubmatch(x.to.path); m != nil {
-		x.asked = m[1]
-	}
+	var named string
+	x.Sent, named = up.seen()
+	x.asked = cmp.Or(x.asked, named)
 	if err != nil {
 		if sent.Load() && !x.to.free {
 			x.counter = model.NewCounter(x.to.name, "") // of an answer that nobody has seen nothing is known
@@ -364,7 +370,7 @@ func (x *exchange) settle() {
 	names := x.names()
 	x.Model = x.word(cmp.Or(names[0], names[1]))
 	if x.counter == nil {
-		x.meter.free()
+		x.meter.free(&x.share)
 		return
 	}
 	x.Usage = x.counter.Usage()

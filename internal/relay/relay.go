@@ -4,7 +4,8 @@
 //
 // What a request uses is read from the answer as it passes. Most protocols say it at the end only: until then the
 // answer counts as a token for four bytes of its text. That ends a stream that runs away, and is replaced by the
-// provider's own count when that comes. An answer that the model has finished is always passed on whole.
+// provider's own count when that comes. An answer that the model has finished is always passed on whole. Requests at
+// once share the budget: one that may not fit beside those in flight waits until these are counted.
 package relay
 
 import (
@@ -197,4 +198,4 @@ func (r *Relay) URL(wire string) string {
 }
 
 // Used returns what was used so far.
-func (r *Relay) Used() Used { return r.meter.used() }
+func (r *Relay) Used() Used { return r.meter.sum() }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -446,6 +447,31 @@ func TestBudgetStopsStreams(t *testing.T) {
 	}
 }
 
+// Requests at the same time do not go over the budget together: what is in flight counts as what it is expected to use.
+func TestBudgetAtOnce(t *testing.T) {
+	t.Parallel()
+	const each, fit = 400, 3
+	b := before(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(50 * time.Millisecond) // so that requests are in flight together
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"type":"message","content":[],"usage":{"input_tokens":%d,"output_tokens":%[1]d}}`, each/2)
+	}), Options{Limits: Limits{Tokens: fit * each}})
+	var passed atomic.Int32
+	var all sync.WaitGroup
+	for range 60 {
+		all.Go(func() {
+			resp, _ := b.ask(t, http.MethodPost, b.URL(model.Anthropic)+"/v1/messages", "{}")
+			if resp.StatusCode == http.StatusOK {
+				passed.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := passed.Load(); n < fit || n > fit+2 { // what is expected is an estimate
+		t.Errorf("%d of 60 requests passed, and %d fit into the budget", n, fit)
+	}
+}
+
 // An answer that the model has finished is passed on whole even if it went over the budget; the next is refused.
 func TestFinishedAnswerPasses(t *testing.T) {
 	t.Parallel()
@@ -658,15 +684,21 @@ func TestSpentForGood(t *testing.T) {
 	m := &meter{limits: Limits{Tokens: 100}, price: model.Cost}
 	var first, second share
 	tokens := func(n int64) model.Usage { return model.Usage{Input: new(int64), Output: &n} }
-	if why := m.begin() + m.begin() + m.update(&first, [2]string{}, tokens(60)); why != "" {
+	for _, s := range []*share{&first, &second} {
+		if why, _ := m.admit(s, ask{}); why != "" {
+			t.Error(why)
+		}
+		s.expected, m.reserved = amount{}, amount{}
+	}
+	if why := m.update(&first, [2]string{}, tokens(60)); why != "" {
 		t.Error(why)
 	}
 	if m.update(&second, [2]string{}, tokens(60)) == "" {
 		t.Error("it goes on with 120 of 100 tokens")
 	}
 	m.finish(&first, [2]string{}, tokens(1), tokens(1))
-	if m.tokens != 61 || m.begin() == "" {
-		t.Errorf("it goes on; %d tokens", m.tokens)
+	if why, _ := m.admit(&share{}, ask{}); m.used.tokens != 61 || why == "" {
+		t.Errorf("it goes on; %d tokens", m.used.tokens)
 	}
 }
 
