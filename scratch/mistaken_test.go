@@ -121,7 +121,7 @@ func TestPythonRunsWhatWasPut(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	const before, after = "def add(a, b): return a-b\n", "def add(a, b): return a+b\n"
-	for name, mend := range map[string]func(c *Copy){
+	for name, restore := range map[string]func(c *Copy){
 		"put": func(c *Copy) {
 			must(t, c.Put([]patch.Change{{Path: "calc.py", After: &patch.File{Mode: 0o644, Data: []byte(after)}}}))
 		},
@@ -139,7 +139,7 @@ func TestPythonRunsWhatWasPut(t *testing.T) {
 			must(t, err)
 			t.Cleanup(func() { must(t, b.Close()) })
 			c := makeCopy(t, b)
-			mend(c)
+			restore(c)
 			if got := result(c.Dir); got != "8" {
 				t.Errorf("after: %s", got)
 			}

@@ -61,21 +61,7 @@ var checkout = map[string]map[string]string{
 // The settings of a checkout make no CLI run a command, and send it to nobody else: the checkout is not the person's.
 func TestRealCLIsInHostileCheckouts(t *testing.T) {
 	t.Parallel()
-	path := os.Getenv(realPath)
-	if path == "" {
-		t.Skip("set " + realPath + " to the folders of installed agent CLIs, as a PATH")
-	}
-	for _, p := range programs {
-		t.Run(p.name, func(t *testing.T) {
-			for _, dir := range filepath.SplitList(path) {
-				if _, err := exec.LookPath(filepath.Join(dir, p.name)); err == nil {
-					hostileTurn(t, p, path)
-					return
-				}
-			}
-			t.Skipf("%s is not installed in %s", p.name, path)
-		})
-	}
+	eachReal(t, hostileTurn)
 }
 
 func hostileTurn(t *testing.T, p *program, path string) {

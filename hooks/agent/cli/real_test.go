@@ -23,6 +23,11 @@ const realPath = "ASYNC_PIPELINE_AGENTS"
 // can be gone on with.
 func TestRealCLIs(t *testing.T) {
 	t.Parallel()
+	eachReal(t, realTurn)
+}
+
+// eachReal calls test for each CLI that is installed.
+func eachReal(t *testing.T, test func(t *testing.T, p *program, path string)) {
 	path := os.Getenv(realPath)
 	if path == "" {
 		t.Skip("set " + realPath + " to the folders of installed agent CLIs, as a PATH")
@@ -32,7 +37,7 @@ func TestRealCLIs(t *testing.T) {
 			t.Parallel()
 			for _, dir := range filepath.SplitList(path) {
 				if _, err := exec.LookPath(filepath.Join(dir, p.name)); err == nil {
-					realTurn(t, p, path)
+					test(t, p, path)
 					return
 				}
 			}

@@ -94,7 +94,7 @@ func TestResumedAnswersWithACall(t *testing.T) {
 		{"then with the object", []step{read, {text: finalText}}, "", ""},
 		{"beside the object", []step{{text: finalText, calls: read.calls}}, agent.Fixed, ""},
 		{"of nothing that exists", []step{{calls: []model.Call{call("3", "answer", `{}`)}}, {text: finalText}}, "", ""},
-		{"finish", []step{{calls: []model.Call{call("4", "finish", `{"outcome":"no_fix","summary":"nothing to mend"}`)}}}, agent.NoFix, ""},
+		{"finish", []step{{calls: []model.Call{call("4", "finish", `{"outcome":"no_fix","summary":"nothing to do"}`)}}}, agent.NoFix, ""},
 		{"finish, without what it needs", []step{{calls: []model.Call{call("4", "finish", `{"summary":"nothing"}`)}}, {text: finalText}}, "", ""},
 		{"nothing", []step{{}, {text: finalText}}, "", failure.EmptyOutput},
 	} {

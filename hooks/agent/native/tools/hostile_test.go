@@ -116,7 +116,7 @@ func TestNamesStandOnOneLine(t *testing.T) {
 		how  string
 	}{
 		{"read", o{"path": name}, "ok"},
-		{"edit", o{"path": name, "old": "old", "new": "mended"}, "ok"},
+		{"edit", o{"path": name, "old": "old", "new": "new"}, "ok"},
 		{"write", o{"path": name, "content": "new\n"}, "ok"},
 		{"search", o{"pattern": "new"}, "ok"},
 		{"delete", o{"path": name}, "ok"},
