@@ -207,19 +207,21 @@ func TestCloseLeavesNothing(t *testing.T) {
 	t.Errorf("%d goroutines, %d before:\n%s", after, before, stacks[:runtime.Stack(stacks, true)])
 }
 
-// The way to the provider goes through the proxy that the environment names, and to a loopback address it does not.
+// The way to the provider goes through the proxy that the environment names, and to a loopback address, or one of NO_PROXY, it does not.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	if address := os.Getenv("RELAY_TEST_DIRECT"); address != "" { // the environment is read once in a process
 		r, err := Start(t.Context(), Options{Upstreams: []Upstream{
-			{Wire: model.Anthropic, BaseURL: "https://provider.invalid"}, {Wire: model.OpenAI, BaseURL: address},
+			{Wire: model.Anthropic, BaseURL: "https://provider.invalid"},
+			{Wire: model.OpenAI, BaseURL: address},
+			{Wire: model.OpenAIChat, BaseURL: os.Getenv("RELAY_TEST_EXEMPT")},
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = r.Close() }()
 		b := &bench{Relay: r}
-		for _, wire := range []string{model.Anthropic, model.OpenAI} {
+		for _, wire := range []string{model.Anthropic, model.OpenAI, model.OpenAIChat} {
 			_, text := b.ask(t, http.MethodPost, b.URL(wire)+paths[wire], "{}")
 			fmt.Println(text)
 		}
@@ -234,11 +236,20 @@ func TestProxy(t *testing.T) {
 	defer proxy.Close()
 	direct := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "direct") }))
 	defer direct.Close()
+	exempt := httptest.NewTLSServer(http.NotFoundHandler()) // at an address that is no loopback address, of this machine
+	exempt.Config.ErrorLog = silent
+	defer exempt.Close()
+	_, port, _ := net.SplitHostPort(exempt.Listener.Addr().String())
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestProxy$")
-	cmd.Env = []string{"HTTPS_PROXY=" + proxy.URL, "HTTP_PROXY=" + proxy.URL, "RELAY_TEST_DIRECT=" + direct.URL}
+	cmd.Env = []string{
+		"HTTPS_PROXY=" + proxy.URL, "HTTP_PROXY=" + proxy.URL, "NO_PROXY=example.invalid,0.0.0.0",
+		"RELAY_TEST_DIRECT=" + direct.URL, "RELAY_TEST_EXEMPT=https://0.0.0.0:" + port,
+	}
 	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("no answer from the provider: I'm a teapot")) || !bytes.Contains(out, []byte("\ndirect\n")) {
-		t.Errorf("%v\n%s", err, out)
+	for _, want := range []string{"no answer from the provider: I'm a teapot", "\ndirect\n", "failed to verify certificate"} {
+		if err != nil || !bytes.Contains(out, []byte(want)) {
+			t.Errorf("%q is not in it: %v\n%s", want, err, out)
+		}
 	}
 }
 
@@ -279,17 +290,7 @@ func BenchmarkChunk(b *testing.B) {
 	defer func() { _ = r.Close() }()
 	var bodies []io.Reader
 	for _, url := range []string{provider.URL, r.URL(model.Anthropic)} {
-		q, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url+"/v1/messages", http.NoBody)
-		if err != nil {
-			b.Fatal(err)
-		}
-		q.Header.Set("X-Api-Key", r.Key())
-		resp, err := http.DefaultTransport.RoundTrip(q)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer resp.Body.Close()
-		bodies = append(bodies, resp.Body)
+		bodies = append(bodies, open(b.Context(), b, url+"/v1/messages", r.Key(), ""))
 	}
 	var took [2]time.Duration
 	buf := make([]byte, 4096)

@@ -3,6 +3,7 @@ package relay
 // One request, there and back.
 
 import (
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"context"
@@ -86,7 +87,8 @@ func (r *Relay) serve(w http.ResponseWriter, q *http.Request) {
 		x.fail(Refused, status, why)
 		return
 	}
-	switch why, err := r.meter.begin(q.Context(), &x.share, ask{free: x.to.free, bytes: q.ContentLength, model: x.asked}); {
+	a := ask{free: x.to.free, bytes: q.ContentLength, model: x.asked}
+	switch why, err := r.meter.begin(q.Context(), &x.share, a, func() { x.keep(q) }); {
 	case err != nil:
 		x.Outcome = Gone
 		panic(http.ErrAbortHandler) // the client sees a connection that breaks off, and not an answer that ends
@@ -100,6 +102,28 @@ func (r *Relay) serve(w http.ResponseWriter, q *http.Request) {
 	defer x.settle()                                     // also when the connection is broken off, which is a panic
 	x.forward(q)
 }
+
+// keepBytes is the longest body, in bytes, that is kept while a request waits.
+const keepBytes = 4 << 20
+
+// keep reads the body of a request that waits: net/http sees a client that goes away only after it.
+func (x *exchange) keep(q *http.Request) {
+	if q.ContentLength <= 0 || q.ContentLength > keepBytes {
+		return
+	}
+	text, err := io.ReadAll(q.Body)
+	rest := io.Reader(bytes.NewReader(text))
+	if err != nil {
+		rest = io.MultiReader(rest, errReader{err})
+	}
+	q.Body = io.NopCloser(rest)
+	x.body = q.Body
+}
+
+// An errReader is a body that could not be read.
+type errReader struct{ err error }
+
+func (e errReader) Read([]byte) (int, error) { return 0, e.err }
 
 // accept takes the keys out of a request. It returns why the request is not passed on, and a status.
 func (x *exchange) accept(q *http.Request) (status int, why string) {

@@ -31,7 +31,13 @@ type bench struct {
 // before starts a relay for all protocols before a provider.
 func before(t *testing.T, provider http.Handler, o Options) *bench {
 	t.Helper()
-	b := &bench{provider: httptest.NewServer(provider)}
+	return beforeServer(t, httptest.NewServer(provider), o)
+}
+
+// beforeServer starts a relay for all protocols before a provider, which ends with the test.
+func beforeServer(t *testing.T, provider *httptest.Server, o Options) *bench {
+	t.Helper()
+	b := &bench{provider: provider}
 	for _, wire := range model.Providers() {
 		o.Upstreams = append(o.Upstreams, Upstream{Wire: wire, BaseURL: b.provider.URL, Key: canary})
 	}
@@ -46,10 +52,10 @@ func before(t *testing.T, provider http.Handler, o Options) *bench {
 	}
 	t.Cleanup(func() {
 		_ = b.Close()
-		if s, ok := provider.(*modeltest.Server); ok {
+		if s, ok := provider.Config.Handler.(*modeltest.Server); ok {
 			s.Close()
 		}
-		b.provider.Close()
+		provider.Close()
 	})
 	return b
 }
@@ -104,6 +110,23 @@ func (b *bench) ask(t *testing.T, method, url, body string, header ...string) (h
 		t.Fatal(err)
 	}
 	return heard{resp.StatusCode, resp.Header}, string(text)
+}
+
+// open sends a request with a key to a relay or a provider, and returns the body of the answer once its head is there.
+// It is closed with the test.
+func open(ctx context.Context, tb testing.TB, url, key, body string) io.Reader {
+	tb.Helper()
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	q.Header.Set("X-Api-Key", key)
+	resp, err := http.DefaultTransport.RoundTrip(q)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = resp.Body.Close() })
+	return resp.Body
 }
 
 // A heard answer is what a client sees besides its body.

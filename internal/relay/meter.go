@@ -84,15 +84,17 @@ func (s *share) rest() amount {
 
 // begin counts a request that is about to be sent. It returns why none may be sent any more, or an empty string. A
 // request that may not fit into what those in flight leave of the budget waits until they are counted; err is that of
-// ctx, if it ends before. The only one in flight never waits: what it uses is an estimate.
-func (m *meter) begin(ctx context.Context, s *share, a ask) (spent string, err error) {
-	for {
+// ctx, if it ends before. The only one in flight never waits: what it uses is an estimate. pause is called before the
+// first wait.
+func (m *meter) begin(ctx context.Context, s *share, a ask, pause func()) (spent string, err error) {
+	for ; ; pause = func() {} {
 		m.mu.Lock()
 		spent, wait := m.admit(s, a)
 		m.mu.Unlock()
 		if wait == nil {
 			return spent, nil
 		}
+		pause()
 		select {
 		case <-wait:
 		case <-ctx.Done():
