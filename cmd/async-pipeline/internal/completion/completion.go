@@ -38,32 +38,34 @@ var takeFiles = []string{"fmt", "fix import", "policy check"}
 
 // offers are the other verbs that take arguments, without the program's name.
 var offers = map[string]offer{
-	"run":        (*lookup).names,
-	"graph":      (*lookup).names,
-	"explain":    (*lookup).explained,
-	"heal":       (*lookup).runThenTask,
-	"logs":       (*lookup).runThenTask,
-	"context":    (*lookup).runThenTask,
-	"fix show":   (*lookup).proposals,
-	"fix diff":   (*lookup).proposals,
-	"fix apply":  (*lookup).proposals,
-	"fix revert": (*lookup).proposals,
-	"fix reject": (*lookup).proposals,
-	"fix audit":  (*lookup).proposals,
-	"fix replay": (*lookup).proposals,
-	"completion": func(_ *lookup, args []string) []cobra.Completion { return once(args, shells) },
-	"man":        (*lookup).verbs,
-	"help":       (*lookup).verbs,
+	"run":          (*lookup).names,
+	"graph":        (*lookup).names,
+	"explain":      (*lookup).explained,
+	"heal":         (*lookup).runThenTask,
+	"logs":         (*lookup).runThenTask,
+	"context":      (*lookup).runThenTask,
+	"fix show":     (*lookup).proposals,
+	"fix diff":     (*lookup).proposals,
+	"fix apply":    (*lookup).proposals,
+	"fix revert":   (*lookup).proposals,
+	"fix reject":   (*lookup).proposals,
+	"fix audit":    (*lookup).proposals,
+	"fix replay":   (*lookup).proposals,
+	"agents bench": (*lookup).agents,
+	"completion":   func(_ *lookup, args []string) []cobra.Completion { return once(args, shells) },
+	"man":          (*lookup).verbs,
+	"help":         (*lookup).verbs,
 }
 
 // Values are the words that a flag can be given, where they can be listed. Other flags complete file names.
 var Values = map[string][]string{
-	"run --sandbox":        tiers,
-	"fix replay --sandbox": tiers,
-	"heal --sandbox":       tiers,
-	"run --progress":       {"auto", "live", "plain", "json"},
-	"heal --progress":      {"auto", "live", "plain"},
-	"graph --format":       diagram.Formats,
+	"run --sandbox":          tiers,
+	"fix replay --sandbox":   tiers,
+	"heal --sandbox":         tiers,
+	"agents bench --sandbox": tiers,
+	"run --progress":         {"auto", "live", "plain", "json"},
+	"heal --progress":        {"auto", "live", "plain"},
+	"graph --format":         diagram.Formats,
 }
 
 // Verbs returns the names of the verbs whose arguments are completed.
@@ -188,6 +190,19 @@ func (l *lookup) names(args []string) []cobra.Completion {
 func (l *lookup) tasks(words []cobra.Completion, c *pipeline.Config, args []string) []cobra.Completion {
 	for _, t := range c.Tasks {
 		words = add(words, args, t.Name, t.Description)
+	}
+	return words
+}
+
+// agents returns the agents, without those that are typed already.
+func (l *lookup) agents(args []string) []cobra.Completion {
+	c := l.config()
+	if c == nil {
+		return nil
+	}
+	var words []cobra.Completion
+	for _, a := range c.Agents {
+		words = add(words, args, a.Name, "")
 	}
 	return words
 }
