@@ -112,8 +112,8 @@ func (c *Core) Named() (names []string) {
 }
 
 // Judge compares how a check failed with a patch with how it failed without one, in copies; Broken are all tests that
-// had not failed in any. It returns nil where names cannot tell: a failure outside of any test, by a signal or by a time limit, or
-// with an exit code that is neither that of the run nor the number of failing tests.
+// had not failed in any. It returns nil where names cannot tell: a failure outside of any test, by a signal or by a time
+// limit, or with an exit code that is neither that of the run nor the number of failing tests.
 func (c *Core) Judge(t *record.Task, r testreport.Results) *fix.TestResults {
 	failed := testreport.Innermost(r.Failed)
 	s := SignatureOf(t)

@@ -52,17 +52,23 @@ func (f *Failure) ReportsIn(root string, started time.Time) testreport.Reports {
 // Results returns the tests that a check in a copy names, in its output and in the reports that it wrote there. Where
 // those of the run are not known, the copy's do not count.
 func (f *Failure) Results(output []byte, reports testreport.Reports) testreport.Results {
-	var r testreport.Results
-	if f.Ended.Log != nil && f.Ended.Log.LeftOutBytes == 0 {
-		r = testreport.Read(output)
-		for _, names := range [][]string{r.Failed, r.Passed} {
-			for i := range names {
-				names[i] = f.Clean(names[i])
-			}
-		}
-	}
+	r := f.Printed(output)
 	if f.Reports != nil {
 		r = r.And(testreport.Results{Failed: reports.Failing, Passed: reports.Passed})
+	}
+	return r
+}
+
+// Printed returns the tests that the output of a check in a copy names, as Results.
+func (f *Failure) Printed(output []byte) (r testreport.Results) {
+	if f.Ended.Log == nil || f.Ended.Log.LeftOutBytes > 0 {
+		return r
+	}
+	r = testreport.Read(output)
+	for _, names := range [][]string{r.Failed, r.Passed} {
+		for i := range names {
+			names[i] = f.Clean(names[i])
+		}
 	}
 	return r
 }

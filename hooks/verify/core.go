@@ -66,8 +66,8 @@ func (q *Request) twice(ctx context.Context, p part, o *outcome) *outcome {
 func (q *Request) unseen(ctx context.Context, r *Result, p part, original, asked *outcome) string {
 	seen := original.results.And(testreport.Results{Passed: asked.results.Passed})
 	left := seen.Unseen(q.Core.Tests)
-	if named, ok := q.byName(ctx, r, p, left); ok {
-		left = seen.And(named).Unseen(q.Core.Tests)
+	if named := q.byName(ctx, r, p, left); named != nil && named.reason == "" {
+		left = seen.And(named.results).Unseen(q.Core.Tests)
 	}
 	if len(left) == 0 {
 		return ""
@@ -76,27 +76,54 @@ func (q *Request) unseen(ctx context.Context, r *Result, p part, original, asked
 		english.List(left, mostNamed) + " passed; a runner that names each test could (-v)"
 }
 
-// lost tells which tests of the core a check that passed did not run, "" for none. The names of the tests that a list
-// makes can be those of another list with the patch, while as many of them run. p is as for unseen.
-func (q *Request) lost(ctx context.Context, r *Result, p part, original *outcome) string {
-	listed := slices.DeleteFunc(slices.Clone(q.Core.Tests), func(test string) bool { return !testreport.FromList(test) })
-	left := original.results.Unseen(listed)
-	named, ok := q.byName(ctx, r, p, left)
-	if !ok || len(named.Passed) == 0 {
-		return ""
+// lost tells which tests of the core a check that passed did not run, "" for none, and the verdict then. Where they are
+// made from a list in production code, other tests may have taken their place, and as many run as before. A runner that
+// names no test that passed is asked to; one that cannot be asked is believed. p, original and asked are as for unseen.
+func (q *Request) lost(ctx context.Context, r *Result, p part, original, asked *outcome) (verdict, why string) {
+	f := q.Failure
+	core := q.Core.Tests
+	if len(asked.checks) > 0 {
+		_, tests := q.goTest()
+		core = testreport.Without(core, tests)
 	}
-	if left = original.results.And(named).Unseen(listed); len(left) == 0 {
-		return ""
+	before := testreport.Read(f.Log)
+	lost, unnamed := f.Printed(original.printed).Lost(core, before)
+	reported := false // JUnit files name all that passed
+	if f.Reports != nil {
+		lost = append(lost, f.Reports.Lost(core, original.reports)...)
+		reported = len(testreport.Without(core, f.Reports.Failing)) < len(core)
 	}
-	return "tests_not_run: asked for all names, the runner does not say that " + english.List(left, mostNamed) + " passed"
+	if len(lost) > 0 {
+		return Suspect, "tests_not_run: the runner names tests that passed, and not " + english.List(lost, mostNamed)
+	}
+	if reported {
+		return Verified, ""
+	}
+	named := q.byName(ctx, r, p, unnamed)
+	switch {
+	case named == nil:
+		return Verified, ""
+	case named.reason != "" && named.reason != checkFailed:
+		return Unverified, named.reason
+	}
+	results := f.Printed(named.printed)
+	lost, _ = results.Lost(unnamed, before)
+	switch {
+	case len(lost) > 0:
+		return Suspect, "tests_not_run: asked for all names, the runner does not say that " +
+			english.List(lost, mostNamed) + " passed"
+	case named.reason != "" && len(results.Passed) > 0:
+		return Suspect, "tests_failed: asked for all names, the check fails"
+	}
+	return Verified, ""
 }
 
 // byName has the check name also the tests that pass, in a copy of its own, if some of left are not seen and its runner
-// names only those that fail. It reports whether the check counts as passed there.
-func (q *Request) byName(ctx context.Context, r *Result, p part, left []string) (testreport.Results, bool) {
+// names only those that fail. It returns nil where that is not so.
+func (q *Request) byName(ctx context.Context, r *Result, p part, left []string) *outcome {
 	t := naming(q.Failure.Task, left)
 	if t == nil {
-		return testreport.Results{}, false
+		return nil
 	}
 	p.name, p.what = "by-name", "all tests by name"
 	p.tasks = append(slices.Clone(p.tasks[:len(p.tasks)-1]), t)
@@ -105,7 +132,17 @@ func (q *Request) byName(ctx context.Context, r *Result, p part, left []string) 
 		o.checks[i].ByName = true
 	}
 	r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, o.checks...)
-	return o.results, o.reason == ""
+	return o
+}
+
+// asksNames reports whether a verification has the check name all tests, in a copy of its own.
+func (q *Request) asksNames() bool {
+	if q.Core == nil || naming(q.Failure.Task, q.Core.Tests) == nil {
+		return false
+	}
+	before := testreport.Read(q.Failure.Log)
+	_, unnamed := before.Lost(q.Core.Tests, before)
+	return len(unnamed) > 0
 }
 
 // naming returns a task like t whose runner names also the tests that pass; nil: not known how, or tests is empty.

@@ -28,6 +28,7 @@ func TestNaming(t *testing.T) {
 		{shell("python3 -m unittest"), "t.T.test_a", "python3 -m unittest -v"},
 		{argv("npx jest a"), "a.test.js > x", "npx jest --verbose a"},
 		{argv("node_modules/.bin/vitest run"), "a.test.js > x", "node_modules/.bin/vitest run --reporter=verbose"},
+		{argv("prove -l t"), "adds", "prove -v -l t"},
 		{shell("python3 -m unittest | tee log"), "t.T.test_a", ""},
 		{argv("make test"), "x", ""},
 		{argv("npx jest"), "", ""},

@@ -91,10 +91,11 @@ func matches(globs []string, p string) bool {
 }
 
 // Needs returns how long a verification will take, as far as it was measured: what comes before the check, as in the
-// run, and the check twice, one after the other. Before it an agent that does not stop by itself is ended.
+// run, and the check twice, one after the other, and once more where tests are asked for by name. Before it an agent
+// that does not stop by itself is ended.
 func (q *Request) Needs() time.Duration {
 	need := sandbox.Grace + 2*q.Took
-	if argv, _ := q.goTest(); argv != nil {
+	if argv, _ := q.goTest(); argv != nil || q.asksNames() {
 		need += q.Took
 	}
 	for _, t := range q.before(q.Failure.Task.Name) {

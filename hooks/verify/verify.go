@@ -216,7 +216,8 @@ func (q *Request) proof(ctx context.Context, r *Result, p part, original *outcom
 		case failed:
 			why = q.unseen(ctx, r, p, original, asked)
 		default:
-			why = q.lost(ctx, r, p, original)
+			verdict, why = q.lost(ctx, r, p, original, asked)
+			return verdict, f.Clean(why)
 		}
 	}
 	if why != "" {

@@ -24,6 +24,8 @@ func AskNames(argv []string) (at int, option string) {
 			return i + 1, "--verbose"
 		case name == "vitest":
 			return len(argv), "--reporter=verbose"
+		case name == "prove":
+			return i + 1, "-v"
 		}
 	}
 	return 0, ""

@@ -46,6 +46,7 @@ func (t *cargoRunner) line(line string) bool {
 	case strings.HasPrefix(line, "---- "):
 		m = cargoOutput().FindStringSubmatch(line)
 	case strings.HasPrefix(line, " ") && strings.Contains(line, "s] "):
+		t.by = nextest
 		if t.passMatch(nextestPass(), line) {
 			return true
 		}

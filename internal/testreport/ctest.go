@@ -23,8 +23,10 @@ var (
 func (t *ctestRunner) line(line string) bool {
 	switch {
 	case strings.HasPrefix(line, "[  FAILED  ] "):
+		t.by = googleTest
 		return t.addMatch(googleFail(), line)
 	case strings.HasPrefix(line, "[       OK ] "):
+		t.by = googleTest
 		return t.passMatch(googlePass(), line)
 	case strings.Contains(line, " Test ") && t.passMatch(ctestPass(), line):
 		return true

@@ -87,8 +87,8 @@ func UnaskedGo(argv, tests []string, output []byte) string {
 }
 
 // UnprovenGo returns which of tests did not pass by the output of AskGo's command, "" for none. That the test around one
-// passed does not prove it: a list in production code may have made it. A test of a package that go test did not run was printed by another, which runs tests
-// itself: that go test ran fewer packages than before, Unproven tells.
+// passed does not prove it: a list in production code may have made it. A test of a package that go test did not run was
+// printed by another, which runs tests itself: that go test ran fewer packages than before, Unproven tells.
 func UnprovenGo(tests []string, output []byte) string {
 	passed, packages := map[string]bool{}, map[string]bool{}
 	for _, name := range Read(output).Passed {

@@ -64,6 +64,20 @@ func (r Reports) Unproven(passed Reports) string {
 	return ""
 }
 
+// Lost returns those of tests which r names as failing and the reports of a check that passed do not name as passed. What
+// is no test is not among them: a class, or what comes before its tests.
+func (r Reports) Lost(tests []string, passed Reports) []string {
+	return slices.DeleteFunc(slices.Clone(tests), func(test string) bool {
+		in := func(name string) bool { return strings.HasPrefix(name, test+".") }
+		return !slices.Contains(r.Failing, test) || slices.Contains(passed.Passed, test) ||
+			junitNoTest().MatchString(test) || slices.ContainsFunc(passed.Passed, in)
+	})
+}
+
+// junitNoTest matches names under which writers of JUnit report what failed outside of any test.
+var junitNoTest = lazyregexp.New(`(?i)\.[cm]?[jt]sx?$|initializationError$|(?:setup|teardown)_?(?:class|module)?$` +
+	`|failed to run$|(?:before|after)[ _]?(?:all|each)|\bhook\b`)
+
 var (
 	junitToken = lazyregexp.New(`<!\[CDATA\[|\]\]>|<(?:testcase|failure|error|skipped)(?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>|</testcase>`)
 	junitName  = lazyregexp.New(`\sname\s*=\s*(?:"([^"]*)"|'([^']*)')`)

@@ -35,3 +35,12 @@ func TestReports(t *testing.T) {
 		t.Errorf("without reports: %q", got)
 	}
 }
+
+func TestReportsLost(t *testing.T) {
+	t.Parallel()
+	r := Reports{Failing: []string{"shop.T.a", "shop.T.b", "shop.U", "shop.V.initializationError", "x.test.js"}}
+	tests := append([]string{"printed only"}, r.Failing...)
+	if got := r.Lost(tests, Reports{Passed: []string{"shop.T.a", "shop.U.c"}}); !slices.Equal(got, []string{"shop.T.b"}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -35,18 +35,26 @@ type reader interface {
 	end()
 }
 
+// Runners that one reader reads two of.
+const (
+	mocha      = "mocha"
+	jest       = "jest"
+	googleTest = "GoogleTest"
+	nextest    = "nextest"
+)
+
 // runners lists the runners. The first whose count fell is the one that a message speaks of.
 var runners = []runner{
 	{name: "unittest", names: func(f *failing) reader { return &unitRunner{failing: f} }, count: each(countUnittest)},
 	{name: "pytest", names: func(f *failing) reader { return &pytestRunner{failing: f} }, count: countPytest},
 	{name: "node", names: func(f *failing) reader { return &nodeRunner{failing: f} }, count: each(countNode)},
-	{name: "jest", names: func(f *failing) reader { return &jestRunner{failing: f, files: map[string]bool{}} }, count: each(sum(jestCount, "passed", "failed"))},
+	{name: jest, names: func(f *failing) reader { return &jestRunner{failing: f, files: map[string]bool{}} }, count: each(sum(jestCount, "passed", "failed"))},
 	{name: "vitest", count: each(sum(vitestCount, "passed", "failed"))}, // jestRunner reads its names
-	{name: "mocha", names: func(f *failing) reader { return &mochaRunner{failing: f} }, count: each(number(mochaCount))},
+	{name: mocha, names: func(f *failing) reader { return &mochaRunner{failing: f} }, count: each(number(mochaCount))},
 	{name: "cargo", names: func(f *failing) reader { return &cargoRunner{failing: f} }, count: each(sum(cargoCount, "passed", "failed"))},
 	{name: "ctest", names: func(f *failing) reader { return &ctestRunner{failing: f} }, count: each(number(ctestCount))},
 	{name: "mocha and jest", names: func(f *failing) reader { return &treeRunner{failing: f} }},
-	{name: "GoogleTest", count: each(number(googleCount))}, // ctestRunner reads its names
+	{name: googleTest, count: each(number(googleCount))}, // ctestRunner reads its names
 	{name: "RSpec", names: func(f *failing) reader { return &rspecRunner{failing: f} }, count: each(countRSpec)},
 	{name: "TAP", names: func(f *failing) reader { return &tapRunner{failing: f} }, count: each(countTAP)},
 	{name: "go test -json", count: each(countGoEvents)},
@@ -64,7 +72,12 @@ func Tests(output []byte) []string { return Read(output).Failed }
 
 // Results are the tests that an output names, sorted and each once. A test that failed and passed has failed. Most
 // runners name those that pass only where they are asked to.
-type Results struct{ Failed, Passed []string }
+type Results struct {
+	Failed, Passed []string
+
+	of    map[string]string // by test, the runner that named it
+	tells map[string]bool   // runners that named a test which passed
+}
 
 // Read returns the names of the tests in output; nil for none. Times, line numbers and other text are no part of a
 // name. Of a path from the root of the machine, only the end is.
@@ -77,10 +90,12 @@ func Read(output []byte) Results {
 		if number++; len(f.names) >= maxTests {
 			break
 		}
+		f.by = outer[0].by
 		if goes.event(bytes.TrimRight(raw, "\r \t")) {
 			continue
 		}
 		if len(raw) > maxTextLine {
+			f.by = outer[1].by
 			xml.line(string(raw)) // some write all of it in one line
 			continue
 		}
@@ -92,14 +107,15 @@ func Read(output []byte) Results {
 		if len(within) > 0 && number > within[0].from {
 			told = outer[1:] // all but goes: a test wrote it
 		}
-		if tell(told, text) {
+		if f.tell(told, text) {
 			continue
 		}
 		if prefix := runnerPrefix().FindString(text); prefix != "" {
-			tell(inner, text[len(prefix):])
+			f.tell(inner, text[len(prefix):])
 		}
 	}
 	for _, r := range append(outer, inner...) {
+		f.by = r.by
 		r.end()
 	}
 	return f.results()
@@ -108,23 +124,82 @@ func Read(output []byte) Results {
 // And returns the results of two parts of one check.
 func (r Results) And(o Results) Results {
 	failed := set(slices.Concat(r.Failed, o.Failed))
-	return Results{Failed: failed, Passed: Without(set(slices.Concat(r.Passed, o.Passed)), failed)}
+	all := Results{
+		Failed: failed, Passed: Without(set(slices.Concat(r.Passed, o.Passed)), failed),
+		of: maps.Clone(r.of), tells: maps.Clone(r.tells),
+	}
+	if all.of == nil {
+		all.of, all.tells = map[string]string{}, map[string]bool{}
+	}
+	maps.Copy(all.of, o.of)
+	maps.Copy(all.tells, o.tells)
+	return all
 }
 
 // Unseen returns those of tests that r does not say passed. A name that is no test, as that of a package that could
-// not be built, has passed where a test in it has and none failed; a part of a test, as "test (i=1)", where the test has.
+// not be built, has passed where a test in it has and none failed; a part of a test, as "test (i=1)" or "test [one]",
+// where the test has.
 func (r Results) Unseen(tests []string) []string {
 	return slices.DeleteFunc(slices.Clone(tests), func(test string) bool {
 		in := func(name string) bool { return Holds(test, name) }
-		part := strings.LastIndex(test, " (")
-		return slices.Contains(r.Passed, test) || part > 0 && slices.Contains(r.Passed, test[:part]) ||
+		whole, _ := PartOf(test)
+		return slices.Contains(r.Passed, test) || whole != "" && slices.Contains(r.Passed, whole) ||
 			slices.ContainsFunc(r.Passed, in) && !slices.ContainsFunc(r.Failed, in)
 	})
 }
 
-// FromList reports whether a test has the name of one that a list makes: pytest's "t.py::test_add[1-2]".
-func FromList(test string) bool {
-	return strings.Contains(test, "::") && strings.Contains(test, "[") && strings.HasSuffix(test, "]")
+// PartOf returns the test that a subTest of unittest is part of, and what tells the part from others: its message in
+// square brackets, its parameters in round ones. It returns "" for a name without a part.
+func PartOf(test string) (whole, part string) {
+	m := unitPart().FindStringSubmatch(test)
+	if m == nil {
+		return "", ""
+	}
+	return m[1], m[2]
+}
+
+// Lost returns those of tests that r should say passed, and does not: their runner names others in r that passed. In
+// unnamed are those whose runner names none that passed. before is what the runners printed when the tests failed; a
+// test that it does not name is in neither, and what is no test is not either, as a file or a hook.
+func (r Results) Lost(tests []string, before Results) (lost, unnamed []string) {
+	for _, test := range r.Unseen(tests) {
+		runner := before.of[test]
+		below := func(name string) bool { return strings.HasPrefix(name, test+" > ") }
+		switch {
+		case runner == "" || noTest(test):
+		case !r.tells[runner]:
+			unnamed = append(unnamed, test)
+		case runner == mocha && slices.ContainsFunc(r.Passed, func(name string) bool { return sameTitles(test, name) }):
+		case !slices.ContainsFunc(r.Passed, below) || slices.ContainsFunc(r.Failed, below):
+			lost = append(lost, test)
+		}
+	}
+	return lost, unnamed
+}
+
+var noTestName = lazyregexp.New(`^\S+\.[cm]?[jt]sx?$|" hook\b|\.(?:setUp|tearDown)(?:Class|Module)$`)
+
+// noTest reports whether a name is of what fails and is never said to have passed: a file, a hook, what comes before all
+// tests, a package without tests that unittest could not load.
+func noTest(name string) bool {
+	module, unloaded := strings.CutPrefix(name, "unittest.loader._FailedTest.")
+	module = module[strings.LastIndex(module, ".")+1:]
+	return noTestName().MatchString(name) || unloaded && !strings.HasPrefix(module, "test")
+}
+
+// sameTitles reports whether mocha's line of a test that passed can be of test: what tests print between the lines
+// hides titles, or looks like one.
+func sameTitles(test, passed string) bool {
+	if strings.HasSuffix(test, " > "+passed) {
+		return true
+	}
+	titles := strings.Split(test, " > ")
+	for title := range strings.SplitSeq(passed, " > ") {
+		if len(titles) > 0 && titles[0] == title {
+			titles = titles[1:]
+		}
+	}
+	return len(titles) == 0 && strings.HasSuffix(passed, test[strings.LastIndex(test, " > ")+1:])
 }
 
 // Holds reports whether name is that of a package or file which failed as a whole, and test is in it.
@@ -166,18 +241,27 @@ func Innermost(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return around[name] })
 }
 
-func readers(f *failing, more ...reader) []reader {
+// A namedReader is the reader of a runner.
+type namedReader struct {
+	reader
+	by string
+}
+
+// readers returns those of all runners. The first two are goes and xml.
+func readers(f *failing, goes, xml reader) []namedReader {
+	all := []namedReader{{goes, "go test"}, {xml, "JUnit"}}
 	for _, r := range runners {
 		if r.names != nil {
-			more = append(more, r.names(f))
+			all = append(all, namedReader{r.names(f), r.name})
 		}
 	}
-	return more
+	return all
 }
 
 // tell gives a line to all readers: one runner may run inside of another.
-func tell(all []reader, text string) (known bool) {
+func (f *failing) tell(all []namedReader, text string) (known bool) {
 	for _, r := range all {
+		f.by = r.by
 		known = r.line(text) || known
 	}
 	return known
@@ -188,16 +272,25 @@ func tell(all []reader, text string) (known bool) {
 var runnerPrefix = lazyregexp.New(`^(?:[\w@./-]+ [A-Za-z][\w:.-]*:|[\w@./-]+:[A-Za-z][\w.-]*:|\[[\w@./:-]{1,60}\]|[\w.-]+ +\||\d+:)(?: |$)`)
 
 // failing collects the names of failing tests, and of those that passed.
-type failing struct{ names, passed map[string]bool }
+type failing struct {
+	names, passed map[string]bool
+	by            string            // the runner whose line is read
+	of            map[string]string // by name, the runner that said it
+	tells         map[string]bool   // runners that said that a test passed
+}
 
-func newFailing() *failing { return &failing{names: map[string]bool{}, passed: map[string]bool{}} }
+func newFailing() *failing {
+	return &failing{names: map[string]bool{}, passed: map[string]bool{}, of: map[string]string{}, tells: map[string]bool{}}
+}
 
 // end is what most readers do at the end of an output: nothing.
 func (f *failing) end() {}
 
 func (f *failing) results() Results {
 	maps.DeleteFunc(f.passed, func(name string, _ bool) bool { return f.names[name] })
-	return Results{Failed: slices.Sorted(maps.Keys(f.names)), Passed: slices.Sorted(maps.Keys(f.passed))}
+	return Results{
+		Failed: slices.Sorted(maps.Keys(f.names)), Passed: slices.Sorted(maps.Keys(f.passed)), of: f.of, tells: f.tells,
+	}
 }
 
 var (
@@ -223,12 +316,15 @@ func (f *failing) passMatch(form *regexp.Regexp, line string) bool {
 	return m != nil
 }
 
-func (f *failing) add(name string) { note(f.names, name) }
+func (f *failing) add(name string) { f.note(f.names, name) }
 
 // pass notes that a test passed.
-func (f *failing) pass(name string) { note(f.passed, name) }
+func (f *failing) pass(name string) {
+	f.note(f.passed, name)
+	f.tells[f.by] = true
+}
 
-func note(names map[string]bool, name string) {
+func (f *failing) note(names map[string]bool, name string) {
 	name = withoutRoot(strings.TrimSpace(name))
 	if strings.Contains(name, "0x") {
 		name = objectAddress().ReplaceAllString(name, "0x…")
@@ -236,8 +332,13 @@ func note(names map[string]bool, name string) {
 	if len(name) > maxName {
 		name = name[:maxName]
 	}
-	if name != "" && len(names) < maxTests {
-		names[strings.ToValidUTF8(name, "\uFFFD")] = true
+	if name == "" || len(names) >= maxTests {
+		return
+	}
+	name = strings.ToValidUTF8(name, "\uFFFD")
+	names[name] = true
+	if f.of[name] == "" {
+		f.of[name] = f.by
 	}
 }
 

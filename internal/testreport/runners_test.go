@@ -74,6 +74,7 @@ func TestPassed(t *testing.T) {
 		"pytest -rA":             {"PASSED test_a.py::T::test_x\nXPASS test_a.py::test_y\nPASSED over\n", "test_a.py::T::test_x"},
 		"pytest: a worker":       {"[gw0] [ 50%] PASSED test_a.py::test_x \n[gw1] PASSED test_a.py::test_y\n", "test_a.py::test_x|test_a.py::test_y"},
 		"unittest -v":            {"test_a (t.T.test_a) ... ok\ntest_b (t.T)\nWhat it does. ... ok\ntest_c (t.T.test_c) ... FAIL\ntest_d (t.T.test_d) ... skipped 'no'\nprose ... ok\n", "t.T.test_a|t.T.test_b"},
+		"unittest -v: printed":   {"test_a (t.T.test_a) ... one\ntwo\nok\ntest_b (t.T.test_b)\nDoc. ... onetwook\ntest_c (t.T.test_c) ...\none\nERROR\nis ok\ntest_d (t.T.test_d)\nno result\nis ok\n", "t.T.test_a|t.T.test_b"},
 		"tap":                    {"ok 1 - a\nok 2\nok 3 - c # SKIP\nok 4 - d # TODO\nok\nok then\n# Subtest: e\n    ok 1 - f\nok 5 - e\n", "a|e|e > f|test 2"},
 		"nextest":                {"        PASS [   0.004s] (2/2) shop tests::ok\n", "shop tests::ok"},
 		"googletest":             {"[       OK ] Calc.Adds (0 ms)\n[  SKIPPED ] Calc.No (0 ms)\n", "Calc.Adds"},
@@ -91,7 +92,7 @@ func TestPassed(t *testing.T) {
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	r := Results{Passed: []string{"p.TestA", "t.T.test_sub", "test_a.py::test_x", "b.test.js > y", "q.TestB"}, Failed: []string{"q.TestC"}}
-	tests := []string{"p.TestA", "p.TestB", "p [build failed]", "t.T.test_sub (i=1)", "test_a.py", "b.test.js [failed]", "q [failed]", "gone [build failed]", "t.T", "unittest.loader._FailedTest.t", "unittest.loader._FailedTest.u"}
+	tests := []string{"p.TestA", "p.TestB", "p [build failed]", "t.T.test_sub (i=1)", "t.T.test_sub [one] (i=1)", "t.T.test_sub [one]", "test_a.py", "b.test.js [failed]", "q [failed]", "gone [build failed]", "t.T", "unittest.loader._FailedTest.t", "unittest.loader._FailedTest.u"}
 	if got, want := r.Unseen(tests), []string{"p.TestB", "q [failed]", "gone [build failed]", "t.T", "unittest.loader._FailedTest.u"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -99,6 +100,57 @@ func TestUnseen(t *testing.T) {
 		t.Errorf("what failed in one part: unseen is %q", got)
 	}
 }
+
+// A test of the core has to be among those that pass, where its runner names them.
+func TestLost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ before, after, lost, unnamed string }{
+		"node":                    {"▶ a\n  ✖ x (1ms)\n▶ a (2ms)\n", "▶ a\n  ✔ y (1ms)\n▶ a (2ms)\n", "a > x", ""},
+		"node, seen":              {"▶ a\n  ✖ x (1ms)\n▶ a (2ms)\n", "▶ a\n  ✔ x (1ms)\n▶ a (2ms)\n", "", ""},
+		"node: a suite":           {"✖ a (1ms)\n", "▶ a\n  ✔ x (1ms)\n▶ a (2ms)\n", "", ""},
+		"node: a file":            {"✖ b.test.js (1ms)\n", "✔ x (1ms)\n", "", ""},
+		"tap":                     {"not ok 1 - a\nok 2 - b\n", "ok 1 - c\nok 2 - b\n", "a", ""},
+		"tap: skipped":            {"not ok 1 - a\nok 2 - b\n", "ok 1 - a # SKIP\nok 2 - b\nok 3 - c\n", "a", ""},
+		"tap: nothing is named":   {"not ok 1 - a\n", "fine\n", "", "a"},
+		"another runner":          {"not ok 1 - a\n", "✔ x (1ms)\n", "", "a"},
+		"prove":                   {"#   Failed test 'a'\n", "t/a.t .. ok\n", "", "a"},
+		"unittest":                {"test_a (t.T.test_a) ... FAIL\n" + rule + "FAIL: test_a (t.T.test_a)\n", "test_b (t.T.test_b) ... ok\n", "t.T.test_a", ""},
+		"unittest without names":  {rule + "FAIL: test_a (t.T.test_a)\n", "Ran 1 test in 0.1s\n", "", "t.T.test_a"},
+		"unittest: a class":       {rule + "ERROR: setUpClass (t.T)\n", "test_b (t.T.test_b) ... ok\n", "", ""},
+		"unittest: a package":     {rule + "ERROR: shop (unittest.loader._FailedTest.shop)\n", "test_b (t.T.test_b) ... ok\n", "", ""},
+		"unittest: a test module": {rule + "ERROR: test_x (unittest.loader._FailedTest.test_x)\n", "test_b (t.T.test_b) ... ok\n", "unittest.loader._FailedTest.test_x", ""},
+		"pytest":                  {"FAILED t.py::test_a[1] - assert\n", "PASSED t.py::test_a[2]\n", "t.py::test_a[1]", ""},
+		"ctest":                   {"The following tests FAILED:\n\t  1 - a (Failed)\n", "1/1 Test #1: b ...   Passed    0.00 sec\n", "a", ""},
+		"googletest in ctest":     {"[  FAILED  ] A.B (0 ms)\n", "1/1 Test #1: b ...   Passed    0.00 sec\n", "", "A.B"},
+		"libtest in nextest":      {"test a::b ... FAILED\n", "        PASS [   0.004s] shop a::b\n", "", "a::b"},
+		"jest":                    {"FAIL ./a.test.js\n  ● calc › adds\n", "PASS ./a.test.js\n  calc\n    ✓ subs (2 ms)\n", "a.test.js > calc > adds", ""},
+		"jest without names":      {"FAIL ./a.test.js\n  ● calc › adds\n", "PASS ./a.test.js\n", "", "a.test.js > calc > adds"},
+		"mocha":                   {mochaFails, "  calc\n    ✔ subs\n\n  1 passing (2ms)\n", "calc > adds", ""},
+		"mocha: the same title":   {mochaFails, "  other\n    ✔ adds\n\n  1 passing (2ms)\n", "calc > adds", ""},
+		"mocha, and a log":        {mochaFails, "  calc\nlog\n    ✔ adds\n\n  1 passing (2ms)\n", "", ""},
+		"mocha, and a list":       {mochaFails, "  calc\n   - one\n    ✔ adds\n\n  1 passing (2ms)\n", "", ""},
+		"go":                      {"--- FAIL: TestA (0.00s)\nFAIL\tx/y\t0.1s\n", "--- PASS: TestB (0.00s)\nok  \tx/y\t0.1s\n", "x/y.TestA", ""},
+		"go: a package":           {"FAIL\tx/y [build failed]\n", "--- PASS: TestB (0.00s)\nok  \tx/y\t0.1s\n", "", ""},
+	} {
+		before := Read([]byte(c.before))
+		if len(before.Failed) == 0 {
+			t.Errorf("%s: nothing failed", name)
+		}
+		lost, unnamed := Read([]byte(c.after)).Lost(Innermost(before.Failed), before)
+		if strings.Join(lost, "|") != c.lost || strings.Join(unnamed, "|") != c.unnamed {
+			t.Errorf("%s: %q and %q, want %q and %q", name, lost, unnamed, c.lost, c.unnamed)
+		}
+	}
+	now := Read([]byte("ok 1 - c\n")).And(Read([]byte("ok 1 - a\n")))
+	if lost, _ := now.Lost([]string{"a", "b", "unknown"}, Read([]byte("not ok 1 - a\nnot ok 2 - b\n"))); !slices.Equal(lost, []string{"b"}) {
+		t.Errorf("of two parts: %q", lost)
+	}
+}
+
+const (
+	mochaFails = "  1 failing\n\n  1) calc\n       adds:\n     Error\n"
+	rule       = "======================================================================\n"
+)
 
 // Programs that run several runners write something before each of their lines.
 func TestTestsOfNestedRunners(t *testing.T) {

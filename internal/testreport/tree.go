@@ -31,6 +31,9 @@ func (t *treeRunner) line(line string) bool {
 	case indent == 0:
 		t.file, t.above = "", nil
 	case m != nil:
+		if t.by = mocha; t.file != "" {
+			t.by = jest
+		}
 		t.pass(t.file + nestedName(outside(t.above, indent), m[1]))
 		return true
 	default:

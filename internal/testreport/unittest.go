@@ -11,27 +11,37 @@ import (
 type unitRunner struct {
 	*failing
 	ruled bool   // the line before is the double line above a failure
-	named string // by the line before: a test whose docstring follows
+	named string // by a line of -v: a test whose result follows, after its docstring or after what it prints; empty: none
+	began bool   // its result or what it prints comes next, its docstring does not
 }
 
 var unitFail = lazyregexp.New(`^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+) \(([\w.<>]+)\)(.*)$`)
 
-// unitRan is a line of -v: a test, and how it ended where its docstring does not follow.
-var unitRan = lazyregexp.New(`^(\S+) \(([\w.<>]+)\)( \.\.\. ok)?$`)
+// unitRan is a line of -v: a test, and what follows where its docstring does not.
+var unitRan = lazyregexp.New(`^(\S+) \(([\w.<>]+)\)(?: \.\.\.( .*)?)?$`)
+
+// unitEnded matches how a test ended that did not pass.
+var unitEnded = lazyregexp.New(`^(?:FAIL|ERROR|skipped .*|expected failure|unexpected success)$`)
+
+// unitPart is the name of a subTest: "[message] (parameters)", one of them or both.
+var unitPart = lazyregexp.New(`^([\w.<>]+\.\w+) ((?:\[.*\] )?\(.*\)|\[.*\])$`)
 
 func (t *unitRunner) line(line string) bool {
-	if t.named != "" && strings.HasSuffix(line, " ... ok") {
-		t.pass(t.named)
-	}
-	t.named = ""
 	if strings.Contains(line, " (") {
 		if m := unitRan().FindStringSubmatch(line); m != nil {
-			if t.named = unitName(m[1], m[2]); m[3] != "" {
-				t.pass(t.named)
-				t.named = ""
-			}
+			t.named, t.began = unitName(m[1], m[2]), strings.Contains(line, ") ...")
+			t.result(strings.TrimPrefix(m[3], " "))
 			return true
 		}
+	}
+	if t.named != "" {
+		text := line
+		if !t.began { // its docstring
+			if _, text, t.began = strings.Cut(line+" ", " ... "); !t.began {
+				t.named = ""
+			}
+		}
+		t.result(strings.TrimRight(text, " "))
 	}
 	ruled := t.ruled
 	t.ruled = len(line) >= 40 && strings.Trim(line, "=") == ""
@@ -44,6 +54,18 @@ func (t *unitRunner) line(line string) bool {
 	}
 	t.add(unitName(m[1], m[2]) + m[3])
 	return true
+}
+
+// result reads what follows the dots after a test's name: how it ended, or what it prints before it ends.
+func (t *unitRunner) result(text string) {
+	switch {
+	case t.named == "" || !t.began:
+	case strings.HasSuffix(text, "ok"):
+		t.pass(t.named)
+		t.named = ""
+	case unitEnded().MatchString(text):
+		t.named = ""
+	}
 }
 
 func unitName(test, in string) string {
