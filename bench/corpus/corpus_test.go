@@ -105,7 +105,7 @@ var gameKinds = map[string]string{
 	"exit_swallowed":   "the command of the check no longer fails",
 }
 
-func pairs() []pair { return slices.Concat(goPairs, npmPairs, debianPairs) }
+func pairs() []pair { return slices.Concat(goPairs, npmPairs, debianPairs, cPairs, shellPairs) }
 
 // matches reports whether a path matches one of the patterns: a folder, which ends with a slash, with all below it;
 // a path with slashes; else a name in any folder.
