@@ -236,8 +236,9 @@ func TestProxy(t *testing.T) {
 	defer proxy.Close()
 	direct := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "direct") }))
 	defer direct.Close()
-	exempt := httptest.NewTLSServer(http.NotFoundHandler()) // at an address that is no loopback address, of this machine
+	exempt := httptest.NewUnstartedServer(http.NotFoundHandler()) // at an address that is no loopback address, of this machine
 	exempt.Config.ErrorLog = silent
+	exempt.StartTLS()
 	defer exempt.Close()
 	_, port, _ := net.SplitHostPort(exempt.Listener.Addr().String())
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestProxy$")
