@@ -182,7 +182,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"completion", "bash"},
 		{"man", "fix", "apply"},
 		{"man", "--dir", filepath.Join(p.home, "man")},
-		{"doctor", "--json", "--var", "apply=true", "--var-file", values},
+		{"doctor", "--agents", "--json", "--var", "apply=true", "--var-file", values},
 		{"gc", "--dry-run", "--keep", "1", "--var", "apply=true", "--var-file", values},
 		{"gc", "--keep", "1"}, // an open proposal stays
 		{"fix", "list", "--json"},

@@ -83,7 +83,7 @@ var attributes = map[string]string{
 var several = map[string]string{
 	"task.for_each":  "task \"before\" {\nfor_each = toset([\"apply\", \"yes\"])\nrun = [\"true\", each.key]\n}\n",
 	"agent.provider": "agent \"yes\" {\nprovider = \"openai\"\nmodel = \"apply\"\nbase_url = \"http://127.0.0.1:1\"\napi_key = secret(\"APPLY\")\nmax_turns = 1000\n}\n",
-	"agent.cli":      "agent \"now\" {\ncli = \"claude\"\nmodel = \"apply\"\nargs = [\"--apply\", \"--yes\"]\napi_key = secret(\"APPLY\")\n}\n",
+	"agent.cli":      "agent \"now\" {\ncli = \"claude\"\nmodel = \"apply\"\nargs = [\"--apply\", \"--yes\"]\nbase_url = \"http://127.0.0.1:1\"\napi_key = secret(\"APPLY\")\n}\n",
 	"task.matrix":    "task \"beside\" {\nmatrix = { apply = [\"yes\", \"now\"] }\nrun = [\"true\", matrix.apply]\n}\n",
 }
 
@@ -115,6 +115,8 @@ var variables = map[string]string{
 	"HOME":                  "", // as they are: the program needs them
 	"PATH":                  "",
 	"TMPDIR":                "",
+	"HTTPS_PROXY":           "http://127.0.0.1:1",
+	"https_proxy":           "http://127.0.0.1:1",
 	"XDG_CACHE_HOME":        "",
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func doctorCommand(prog *program) *cobra.Command {
-	var asJSON bool
+	var asJSON, agents bool
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong here; nothing is changed",
@@ -19,12 +19,24 @@ not as they were written (as fix audit does, newest runs first, 10 seconds long
 at most), locks and who holds them, git, the sandbox, disk space, the clock.
 Each line says what to do about it.
 
+--agents looks at the agents of PIPELINE.hcl instead, or without one at the
+agent CLIs that are installed: program, version, key or sign-in, and whether
+the endpoint of the provider answers within 3 seconds. It is asked for nothing,
+and no key is sent. CLIs are asked for their version only.
+
 Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
 		Example: `  async-pipeline doctor
+  async-pipeline doctor --agents
   async-pipeline doctor --json`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
-			found, err := doctor.Examine(&prog.Project, version(), prog.Messages().Path)
+			var found []view.Finding
+			var err error
+			if agents {
+				found, err = doctor.Agents(&prog.Project, prog.Messages().Path)
+			} else {
+				found, err = doctor.Examine(&prog.Project, version(), prog.Messages().Path)
+			}
 			if err != nil {
 				return err
 			}
@@ -43,6 +55,7 @@ Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&agents, "agents", false, "look at the agents, and whether their endpoints answer")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as a JSON list")
 	prog.varFlag(c)
 	return c

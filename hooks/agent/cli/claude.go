@@ -13,8 +13,9 @@ import (
 var claude = &program{
 	name: "claude", pack: "@anthropic-ai/claude-code", sessions: ".claude/projects",
 	version: []string{"--version"}, seen: "2.1.329",
-	signIn: []signIn{{path: ".claude/.credentials.json", keys: []string{"claudeAiOauth"}}},
-	launch: launchClaude, read: readClaude,
+	signIn:   []signIn{{path: ".claude/.credentials.json", keys: []string{"claudeAiOauth"}}},
+	endpoint: at("https://api.anthropic.com"),
+	launch:   launchClaude, read: readClaude,
 }
 
 func launchClaude(s setup) launch {

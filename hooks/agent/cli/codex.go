@@ -13,7 +13,7 @@ import (
 var codex = &program{
 	name: "codex", pack: "@openai/codex", sessions: ".codex/sessions",
 	version: []string{"--version"}, seen: "0.169.0",
-	signIn: []signIn{{path: ".codex/auth.json"}},
+	signIn: []signIn{{path: codexAuth}}, endpoint: codexEndpoint,
 	launch: launchCodex, read: readCodex,
 	early: func(line string) failure.Kind {
 		// It would go on for minutes.
@@ -24,6 +24,9 @@ var codex = &program{
 		return ""
 	},
 }
+
+// codexAuth is the file below HOME with the sign-in.
+const codexAuth = ".codex/auth.json"
 
 func launchCodex(s setup) launch {
 	args := []string{"exec"}

@@ -12,8 +12,9 @@ import (
 var gemini = &program{
 	name: "gemini", pack: "@google/gemini-cli", sessions: ".gemini/tmp",
 	version: []string{"--version"}, seen: "0.61.0",
-	signIn: []signIn{{path: ".gemini/oauth_creds.json"}, {path: ".gemini/google_accounts.json"}},
-	launch: launchGemini, read: readGemini,
+	signIn:   []signIn{{path: ".gemini/oauth_creds.json"}, {path: ".gemini/google_accounts.json"}},
+	endpoint: at("https://cloudcode-pa.googleapis.com"),
+	launch:   launchGemini, read: readGemini,
 	exit: func(code int) failure.Kind {
 		switch code {
 		case 41:

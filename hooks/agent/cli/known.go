@@ -87,15 +87,13 @@ func (k *Known) Ready() error {
 	if err := k.Given.ready(k.ID); err != nil {
 		return err
 	}
-	if k.Look != nil {
-		if err := k.Look(p.name); err != nil {
-			return fmt.Errorf("agent %q cannot start %s (%w): install it with npm install -g %s", k.ID, p.name, err, p.pack)
-		}
+	if install, err := k.Program(); err != nil {
+		return fmt.Errorf("agent %q cannot start %s (%w): install it with %s", k.ID, p.name, err, install)
 	}
 	// What is given may be another way to be signed in.
-	if k.Relay == nil && k.Given.names() == nil && !p.signedIn(k.Given.Home) {
-		return fmt.Errorf("agent %q: %s is not signed in (there is no ~/%s): start %s and sign in, or set api_key",
-			k.ID, p.name, p.signIn[0].path, p.name)
+	if file, found := k.SignIn(); k.Relay == nil && k.Given.names() == nil && !found {
+		return fmt.Errorf("agent %q: %s is not signed in (there is no %s): start %s and sign in, or set api_key",
+			k.ID, p.name, file, p.name)
 	}
 	return nil
 }

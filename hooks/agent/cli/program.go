@@ -19,7 +19,9 @@ type program struct {
 	sessions string
 	// signIn are the files below HOME that hold the person's sign-in.
 	signIn []signIn
-	launch func(setup) launch
+	// endpoint returns where it finds its provider with the sign-in below a HOME. nil: that is not known.
+	endpoint func(home string) string
+	launch   func(setup) launch
 	// read returns a function that reads one event, a line of JSON on stdout, into r. Lines come in order, from one
 	// goroutine at a time.
 	read func(r *report) func(line []byte)

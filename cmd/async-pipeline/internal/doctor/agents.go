@@ -29,14 +29,21 @@ func (d *checkup) agents(c *pipeline.Config) {
 			continue
 		}
 		seen = append(seen, k.CLI)
-		switch here, tested := Versions(k, d.Env("PATH")); here {
-		case "":
-			d.noted("agents", "try "+k.CLI+" --version by hand", "%s does not print its version within %s", k.CLI, versionLimit)
-		case tested:
-			d.fine("agents", "%s %s is there, the version that is tested", k.CLI, here)
-		default:
-			d.noted("agents", "", "%s %s is there, and %s is tested: what it prints may not be understood", k.CLI, here, tested)
-		}
+		d.version(k, "")
+	}
+}
+
+// version asks a CLI for its version. lead is the beginning of what is reported.
+func (d *checkup) version(k *cli.Known, lead string) {
+	switch here, tested := Versions(k, d.Env("PATH")); here {
+	case "":
+		d.noted("agents", "try "+k.CLI+" --version by hand", "%s%s does not print its version within %s", lead, k.CLI,
+			versionLimit)
+	case tested:
+		d.fine("agents", "%s%s %s is there, the version that is tested", lead, k.CLI, here)
+	default:
+		d.noted("agents", "", "%s%s %s is there, and %s is tested: what it prints may not be understood", lead, k.CLI, here,
+			tested)
 	}
 }
 

@@ -48,7 +48,9 @@ func (d *checkup) examine(version string) error {
 	d.fine("program", "async-pipeline %s", version)
 	if root, err := d.Root(); err == nil {
 		d.dir, d.store = root, record.At(root)
-		d.pipelineFile()
+		if c := d.pipelineFile(); c != nil {
+			d.agents(c)
+		}
 		if d.folder() {
 			d.runs()
 			d.fixes()

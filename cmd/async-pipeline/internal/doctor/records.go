@@ -21,12 +21,12 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// pipelineFile reads PIPELINE.hcl.
-func (d *checkup) pipelineFile() {
+// pipelineFile reads PIPELINE.hcl; nil: there is none, or it cannot be read.
+func (d *checkup) pipelineFile() *pipeline.Config {
 	file, err := hclfile.Find(d.dir)
 	if err != nil {
 		d.noted("pipeline", "", "there is no PIPELINE.hcl in %s, only records", d.path(d.dir))
-		return
+		return nil
 	}
 	c, warnings, err := d.Read(file)
 	for _, w := range warnings {
@@ -46,9 +46,10 @@ func (d *checkup) pipelineFile() {
 		d.fine("pipeline", "%s is read: %s, %s", d.path(file), english.Count(len(c.Tasks), "task"),
 			english.Count(len(c.Jobs), "job"))
 	}
-	if c != nil && err == nil {
-		d.agents(c)
+	if err != nil {
+		return nil
 	}
+	return c
 }
 
 // folder checks .async itself: a real folder, writable, ignored by git. It reports whether there are records to check.
