@@ -222,20 +222,44 @@ func Extents(f *Fix, changes []StateChange) map[string]Extent {
 		if c.To != Applied && c.To != Reverted {
 			continue
 		}
+		named := c.Named()
 		for _, p := range f.Patch.Files {
-			if len(c.Files) > 0 && !slices.Contains(c.Files, p.Path) {
+			if !named.Has(p.Path) {
 				continue
 			}
 			e := Extent{All: c.To == Applied}
-			if n := slices.IndexFunc(c.Hunks, func(h Part) bool { return h.Path == p.Path }); n >= 0 &&
-				c.To == Applied {
-				e = c.Hunks[n].AddTo(extents[p.Path])
+			if part := named.Parts[p.Path]; part != nil && c.To == Applied {
+				e = part.AddTo(extents[p.Path])
 			}
 			extents[p.Path] = e
 		}
 	}
 	return extents
 }
+
+// Named is what a change of state names of its patch.
+type Named struct {
+	files map[string]bool  // nil: all
+	Parts map[string]*Part // by path
+}
+
+// Named returns what the change names, for many questions.
+func (c *StateChange) Named() Named {
+	n := Named{Parts: map[string]*Part{}}
+	if len(c.Files) > 0 {
+		n.files = make(map[string]bool, len(c.Files))
+	}
+	for _, path := range c.Files {
+		n.files[path] = true
+	}
+	for i := range slices.Backward(c.Hunks) { // the first of a path counts
+		n.Parts[c.Hunks[i].Path] = &c.Hunks[i]
+	}
+	return n
+}
+
+// Has reports whether a file of the patch is meant.
+func (n Named) Has(path string) bool { return n.files == nil || n.files[path] }
 
 // A Part is some hunks of one file, counted from 1, and how many it has.
 type Part struct {

@@ -3,6 +3,7 @@ package review
 import (
 	"bytes"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -27,6 +28,13 @@ const (
 type proposal struct {
 	checks *checkfile.Checks
 	edits  []*edit
+	gone   map[classed]bool // names of deleted files
+}
+
+// A classed is a name of files in any folder, and their class.
+type classed struct {
+	base  string
+	class int
 }
 
 // An edit is one change of a proposal, with its lines. Nothing of it changes after newProposal.
@@ -54,10 +62,15 @@ type block struct{ i, iEnd, j, jEnd int }
 
 // newProposal prepares changes, which start from the tree that c was made of.
 func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
-	p := &proposal{checks: c}
+	p := &proposal{checks: c, gone: map[classed]bool{}}
 	for _, change := range changes {
-		if change.Before != nil || change.After != nil {
-			p.edits = append(p.edits, newEdit(p, change))
+		if change.Before == nil && change.After == nil {
+			continue
+		}
+		e := newEdit(p, change)
+		p.edits = append(p.edits, e)
+		if !e.exists() {
+			p.gone[classed{path.Base(e.path), e.class}] = true
 		}
 	}
 	slices.SortStableFunc(p.edits, func(a, b *edit) int { return strings.Compare(a.path, b.path) })

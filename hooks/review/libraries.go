@@ -170,12 +170,8 @@ func wraps(text, base string) bool {
 	return strings.Contains(text, "include_next") || strings.Contains(text, "<"+base+">")
 }
 
-// renamed reports whether a file of the same name is gone from another folder.
-func (p *proposal) renamed(e *edit, base string) bool {
-	return slices.ContainsFunc(p.edits, func(o *edit) bool {
-		return o != e && !o.exists() && path.Base(o.path) == base && o.class == e.class
-	})
-}
+// renamed reports whether a file of the same name is gone from another folder. e exists.
+func (p *proposal) renamed(e *edit, base string) bool { return p.gone[classed{base, e.class}] }
 
 var (
 	function = lazyregexp.New(`^\s*(?:function\s+)?([\w.+-]+)\s*\(\s*\)\s*[{(]?`)

@@ -328,7 +328,9 @@ func TestDirty(t *testing.T) {
 	must(t, os.Chtimes(top+"/touched", later, later), os.Chtimes(top+"/two\nlines", later, later),
 		os.Remove(top+"/removed"), os.Chmod(top+"/exec", 0o755), os.Remove(top+"/x"), os.Symlink("same", top+"/x"))
 	wantPaths(t, "changed", "dir/new", "exec", "new", "removed", "staged", "x")(r.Dirty(t.Context()))
-	wantPaths(t, "changed", "new")(r.Dirty(t.Context(), "same", "changed", "new", "*"))
+	few := []string{"same", "changed", "new", "*", "dir"}
+	wantPaths(t, "changed", "dir/new", "new")(r.Dirty(t.Context(), few...))
+	wantPaths(t, "changed", "dir/new", "new")(r.Dirty(t.Context(), append(few, make([]string, maxNamed)...)...))
 }
 
 func TestTracks(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -69,7 +70,10 @@ func (r *Repo) State(ctx context.Context) (string, error) {
 // Dirty lists the paths (of those given; all when none are) that differ from HEAD: staged, changed, untracked. It
 // runs no filter: where a filter would be needed to know, the stat data of the index decides.
 func (r *Repo) Dirty(ctx context.Context, paths ...string) ([]string, error) {
-	only := append([]string{"--"}, paths...)
+	only, among := append([]string{"--"}, paths...), func(string) bool { return true }
+	if len(paths) > maxNamed {
+		only, among = nil, within(paths)
+	}
 	commit, _, err := r.head(ctx)
 	if err != nil {
 		return nil, err
@@ -91,9 +95,29 @@ func (r *Repo) Dirty(ctx context.Context, paths ...string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	dirty = append(dirty, changed...)
+	dirty = slices.DeleteFunc(append(dirty, changed...), func(name string) bool { return !among(name) })
 	slices.Sort(dirty)
 	return slices.Compact(dirty), nil
+}
+
+// maxNamed is how many paths git is asked for by name. It compares each of them with each file it knows, and a command
+// line has an end.
+const maxNamed = 256
+
+// within reports of a name whether it is one of paths, or below one.
+func within(paths []string) func(name string) bool {
+	all := make(map[string]bool, len(paths))
+	for _, p := range paths {
+		all[p] = true
+	}
+	return func(name string) bool {
+		for ; name != "." && name != "/"; name = path.Dir(name) {
+			if all[name] {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // isOurs reports whether a path is in the folder of the records: for a moment, when it is new, nothing in it is ignored.

@@ -21,11 +21,12 @@ type PathPatch struct {
 
 // Paths returns the patch path by path, in its own order.
 func (p *Patch) Paths() []PathPatch {
-	var all []PathPatch
+	all, at := make([]PathPatch, 0, len(p.Files)), make(map[string]int, len(p.Files))
 	for _, f := range p.Files {
-		n := slices.IndexFunc(all, func(g PathPatch) bool { return g.Path == f.Path })
-		if n < 0 {
-			all, n = append(all, PathPatch{Path: f.Path}), len(all)
+		n, seen := at[f.Path]
+		if !seen {
+			n = len(all)
+			all, at[f.Path] = append(all, PathPatch{Path: f.Path}), n
 		}
 		all[n].files = append(all[n].files, f)
 	}

@@ -60,15 +60,15 @@ func put(path string, data []byte, sync bool) error {
 	return nil
 }
 
-// WriteNew writes a new file under its own name and syncs it. It is for files that count only when a later one names
-// them.
-func WriteNew(path string, data []byte) error {
+// WriteNew writes a new file under its own name. It is for files that count only when a later one names them: they
+// are on the disk before that with sync, or after SyncAll.
+func WriteNew(path string, data []byte, sync bool) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return advice.Writing(err, path)
 	}
 	_, err = f.Write(data)
-	if err == nil {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	return advice.Writing(errors.Join(err, f.Close()), path)

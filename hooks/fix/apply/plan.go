@@ -35,7 +35,7 @@ type plan struct {
 	fix.Details          // for the record
 	dirty       []string // paths with uncommitted changes that are overwritten
 	since       []string // paths that hold what was applied, and were edited elsewhere since
-	moves       []move   // what is not in place yet; empty: nothing is to be written
+	moves       []move   // what is not in place yet, sorted by path; empty: nothing is to be written
 }
 
 // A move is one path that is written.
@@ -197,9 +197,15 @@ func (p *plan) recorded() bool {
 	return p.kind == toApply && !slices.ContainsFunc(p.targets, func(t target) bool { return !t.recorded() })
 }
 
+// firstMove returns where the moves of name and of what sorts after it begin, and whether there is one of name.
+func (p *plan) firstMove(name string) (at int, found bool) {
+	return slices.BinarySearchFunc(p.moves, name, func(m move, name string) int { return strings.Compare(m.path, name) })
+}
+
 // deletes reports whether the plan removes a path.
 func (p *plan) deletes(name string) bool {
-	return slices.ContainsFunc(p.moves, func(m move) bool { return m.path == name && m.After == nil })
+	at, found := p.firstMove(name)
+	return found && p.moves[at].After == nil
 }
 
 // staysBelow returns something below a folder that no deletion removes; "": the folder goes.
@@ -218,7 +224,7 @@ func (p *plan) staysBelow(dir string) (string, error) {
 			if other, err := p.staysBelow(name); other != "" || err != nil {
 				return other, err
 			}
-			if !slices.ContainsFunc(p.moves, func(m move) bool { return strings.HasPrefix(m.path, name+"/") }) {
+			if at, _ := p.firstMove(name + "/"); at == len(p.moves) || !strings.HasPrefix(p.moves[at].path, name+"/") {
 				return name + "/", nil // an empty folder, which no deletion takes along
 			}
 		} else if !p.deletes(name) {

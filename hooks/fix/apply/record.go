@@ -152,21 +152,21 @@ func historyOf(f *fix.Fix, changes []fix.StateChange) map[string][]step {
 		if c.To != fix.Applied && c.To != fix.Reverted {
 			continue
 		}
-		before := fix.Extents(f, changes[:i])
+		before, named, wrote := fix.Extents(f, changes[:i]), c.Named(), map[string]*fix.Wrote{}
+		for n := range slices.Backward(c.Wrote) { // the first of a path counts
+			wrote[c.Wrote[n].FullPath()] = &c.Wrote[n]
+		}
 		for _, p := range f.Patch.Files {
 			name := p.FullPath()
-			var part *fix.Part
-			if h := slices.IndexFunc(c.Hunks, func(h fix.Part) bool { return h.Path == p.Path }); h >= 0 {
-				part = &c.Hunks[h]
-			}
-			switch n := slices.IndexFunc(c.Wrote, func(w fix.Wrote) bool { return w.FullPath() == name }); {
-			case len(c.Files) > 0 && !slices.Contains(c.Files, p.Path):
+			part := named.Parts[p.Path]
+			switch w := wrote[name]; {
+			case !named.Has(p.Path):
 			case c.To == fix.Reverted:
 				delete(steps, name)
-			case n >= 0 && (before[p.Path].All || part != nil && before[p.Path].Has(part.AddTo(fix.Extent{}).Hunks)):
-				steps[name] = []step{{c.Wrote[n], part}}
-			case n >= 0:
-				steps[name] = append(steps[name], step{c.Wrote[n], part})
+			case w != nil && (before[p.Path].All || part != nil && before[p.Path].Has(part.AddTo(fix.Extent{}).Hunks)):
+				steps[name] = []step{{*w, part}}
+			case w != nil:
+				steps[name] = append(steps[name], step{*w, part})
 			case len(steps[name]) == 0 && part == nil:
 				w := fix.Wrote{Path: p.Path, PathBytes: p.PathBytes, Before: p.Before, After: p.After}
 				steps[name] = []step{{Wrote: w}}
@@ -217,7 +217,8 @@ func (p *plan) keepContents() error {
 	}
 	left, folder := maxKept, p.Folder("applied")
 	for _, m := range p.moves {
-		t := &p.targets[slices.Index(p.files, m.path)]
+		at, _ := slices.BinarySearch(p.files, m.path)
+		t := &p.targets[at]
 		for _, f := range []*patch.File{m.was, m.to} {
 			if f == nil || len(f.Data) > left {
 				continue

@@ -147,6 +147,7 @@ func (tx *transaction) begin(p *plan) error {
 	if err := os.Mkdir(tx.originals(), 0o700); err != nil {
 		return advice.Writing(err, tx.originals())
 	}
+	bulk := recordfile.CanSyncAll && len(p.moves) > manyMoves
 	for i, m := range p.moves {
 		tx.Entries = append(tx.Entries, m.entry)
 		if m.was == nil {
@@ -155,20 +156,37 @@ func (tx *transaction) begin(p *plan) error {
 		if err := tx.at("original " + m.path); err != nil {
 			return err
 		}
-		if err := recordfile.WriteNew(tx.original(i), m.was.Data); err != nil {
+		if err := recordfile.WriteNew(tx.original(i), m.was.Data, !bulk); err != nil {
 			return err
 		}
 	}
 	if err := tx.noteFolders(p.moves); err != nil {
 		return err
 	}
-	if err := recordfile.SyncDir(tx.originals()); err != nil {
+	sync := recordfile.SyncDir
+	if bulk {
+		sync = syncAll
+	}
+	if err := sync(tx.originals()); err != nil {
 		return err
 	}
 	if err := tx.at("journal"); err != nil {
 		return err
 	}
 	return tx.save()
+}
+
+// manyMoves is how many files are synced one by one. Of more, the whole file system is: it takes one wait for the disk
+// instead of two a file.
+const manyMoves = 256
+
+func syncAll(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }() // opened for reading
+	return recordfile.SyncAll(d)
 }
 
 // noteFolders lists the folders that are there and may go, and those that are not there and will be made.
@@ -211,6 +229,8 @@ func (tx *transaction) save() error { return recordfile.WriteJSON(tx.file(), &tx
 // for want of space or permission fails before the first file changes.
 func (tx *transaction) write(moves []move) error {
 	temps := make([]string, len(moves))
+	tx.tree.together(recordfile.CanSyncAll && len(moves) > manyMoves)
+	defer tx.tree.together(false)
 	for i, m := range moves {
 		if m.to == nil {
 			continue
@@ -226,6 +246,9 @@ func (tx *transaction) write(moves []move) error {
 		if err := tx.stage(temps[i], m); err != nil {
 			return err
 		}
+	}
+	if err := tx.tree.syncStaged(); err != nil {
+		return err
 	}
 	for _, deletions := range []bool{true, false} {
 		for i, m := range moves {

@@ -14,12 +14,14 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
 // A worktree is the folder that an apply writes to. Paths are slash-separated and relative to it. Every step begins
 // at an open folder and follows no symbolic link.
 type worktree struct {
-	top *os.File
+	top    *os.File
+	staged map[uint64]string // for syncStaged: a folder on each file system; nil: each content is synced as it is staged
 }
 
 func openWorktree(top string) (*worktree, error) {
@@ -176,10 +178,47 @@ func (w *worktree) stage(temp string, f *patch.File, perm uint32, exact bool) er
 			err = unix.Fchmod(fd, perm)
 		}
 		if err == nil {
-			err = out.Sync() // a rename that is on the disk before its content would leave an empty file
+			err = w.syncContent(out, path.Dir(temp))
 		}
 		return errors.Join(err, out.Close())
 	})
+}
+
+// together says whether syncStaged syncs what is staged from now on, all at once.
+func (w *worktree) together(yes bool) {
+	if w.staged = nil; yes {
+		w.staged = map[uint64]string{}
+	}
+}
+
+// syncContent makes a staged content last, or notes that syncStaged has to: a rename that is on the disk before the
+// content would leave an empty file.
+func (w *worktree) syncContent(f *os.File, dir string) error {
+	if w.staged == nil {
+		return f.Sync()
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return err
+	}
+	w.staged[uint64(st.Dev)] = dir //nolint:unconvert // signed on macOS
+	return nil
+}
+
+// syncStaged makes all contents last that were staged since together.
+func (w *worktree) syncStaged() error {
+	for _, dir := range w.staged {
+		d, err := w.folder(dir)
+		if err != nil {
+			return err
+		}
+		err = recordfile.SyncAll(d)
+		_ = d.Close() // opened for reading
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *worktree) rename(from, to string) error {

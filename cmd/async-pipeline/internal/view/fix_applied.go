@@ -4,7 +4,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -167,23 +166,20 @@ func called(p *fix.Proposal) string { return taskName(cmp.Or(p.Called, p.Task)) 
 
 // worked lists the files, with remarks on each.
 func (s *Screen) worked(b *strings.Builder, a apply.Applied) {
+	words := map[string][]string{}
+	for _, part := range a.Parts {
+		words[part.Path] = append(words[part.Path], hunks(part))
+	}
+	for _, r := range []struct {
+		paths []string
+		word  string
+	}{{a.Since, "edited since"}, {a.Merged, "merged"}, {a.Dirty, "over uncommitted changes"}} {
+		for _, path := range r.paths {
+			words[path] = append(words[path], r.word)
+		}
+	}
 	for _, path := range a.Files {
-		var words []string
-		for _, part := range a.Parts {
-			if part.Path == path {
-				words = append(words, hunks(part))
-			}
-		}
-		if slices.Contains(a.Since, path) {
-			words = append(words, "edited since")
-		}
-		if slices.Contains(a.Merged, path) {
-			words = append(words, "merged")
-		}
-		if slices.Contains(a.Dirty, path) {
-			words = append(words, "over uncommitted changes")
-		}
-		b.WriteString(s.about(path, strings.Join(words, ", ")))
+		b.WriteString(s.about(path, strings.Join(words[path], ", ")))
 	}
 }
 
