@@ -18,6 +18,10 @@ type CLI struct {
 	// reserved are the flags that args must not have: they decide how we start the CLI and read it, would put a key
 	// where other users see it, or load what runs commands.
 	reserved []string
+	// because has, for some of them, why args must not have them; else they are ours to give.
+	because map[string]string
+	// switches are flags of which we know that they take no value: what follows them is no value either.
+	switches []string
 }
 
 // table is in the order in which init looks for the CLIs.
@@ -26,12 +30,17 @@ var table = []CLI{
 		Name: "claude", Wires: []string{"anthropic"},
 		reserved: flags("-p --print --verbose --output-format --input-format --json-schema --resume -r --continue -c " +
 			"--session-id --fork-session --no-session-persistence --settings --setting-sources --mcp-config " +
-			"--strict-mcp-config --dangerously-skip-permissions --model --api-key --add-dir --plugin-dir"),
+			"--strict-mcp-config --dangerously-skip-permissions --model --api-key --add-dir --plugin-dir --plugin-url " +
+			"--bg --background --cloud --desktop --from-pr --remote-control --teleport --tmux --worktree -w"),
+		switches: flags("--ax-screen-reader --bare --brief --chrome --no-chrome --disable-slash-commands " +
+			"--exclude-dynamic-system-prompt-sections --forward-subagent-text --ide --include-hook-events " +
+			"--include-partial-messages --replay-user-messages --restricted --safe-mode"),
 	},
 	{
 		Name: "codex", Wires: []string{"openai"},
-		reserved: flags("exec resume --json --output-schema --color --ephemeral --model -m --cd -C --profile " +
-			"--output-last-message -o --add-dir --dangerously-bypass-approvals-and-sandbox"),
+		reserved: flags("exec resume --json --output-schema --color --ephemeral --model -m --cd -C --profile -p " +
+			"-c --config --output-last-message -o --add-dir --dangerously-bypass-approvals-and-sandbox"),
+		because: map[string]string{"-c": codexSetting, "--config": codexSetting},
 	},
 	{
 		Name: "gemini", Wires: []string{"gemini"},
@@ -76,16 +85,28 @@ func Find(name string) (CLI, bool) {
 	return table[i], true
 }
 
-// Reserved returns the first of args that is ours to give, as --flag VALUE, --flag=VALUE or -fVALUE; empty: none is.
-func (c CLI) Reserved(args []string) string {
+const codexSetting = "a setting of codex can lead its requests to another provider, and start programs"
+
+// Reserved returns the first of args that they must not have, and why: a flag of ours, as --flag VALUE, --flag=VALUE or
+// -fVALUE, or what is no flag and no value of one. Both are empty where there is none.
+func (c CLI) Reserved(args []string) (arg, why string) {
+	value := false // the next one may be a value
 	for _, a := range args {
-		flag, _, _ := strings.Cut(a, "=")
-		if slices.ContainsFunc(c.reserved, func(r string) bool {
+		flag, _, with := strings.Cut(a, "=")
+		mine := slices.IndexFunc(c.reserved, func(r string) bool {
 			short := len(r) == 2 && r[0] == '-' && strings.HasPrefix(a, r) && !strings.HasPrefix(a, "--")
 			return r == flag || short
-		}) {
-			return flag
+		})
+		switch {
+		case mine >= 0 && c.because[c.reserved[mine]] != "":
+			return flag, c.because[c.reserved[mine]]
+		case mine >= 0:
+			return flag, "async-pipeline gives it to " + c.Name + " itself"
+		case a == "--" || !value && !strings.HasPrefix(a, "-"):
+			return a, c.Name + " would take what is no flag for a prompt or a command, and gets its prompt on standard input"
+		case strings.HasPrefix(a, "-"):
+			value = !with && !slices.Contains(c.switches, a)
 		}
 	}
-	return ""
+	return "", ""
 }

@@ -94,11 +94,13 @@ func (r *agents) cliAgent(b *block) *pipeline.CLIAgent {
 	}
 	g.Name = name
 	g.Model = r.modelName(b)
+	var args []string // so far; whether one may be there depends on those before it
 	g.Args = r.strs(b, "args", `["--flag"]`, func(s string, at hcl.Range) (string, bool) {
-		if flag := known.Reserved([]string{s}); flag != "" {
-			r.add(at, fmt.Sprintf("args has %s, which async-pipeline gives to %s itself", flag, name), "Leave it out.")
+		if arg, why := known.Reserved(append(args, s)); found && arg != "" {
+			r.add(at, fmt.Sprintf("args has %s: %s", arg, why), "Leave it out.")
 			return "", false
 		}
+		args = append(args, s)
 		return s, true
 	})
 	g.BaseURL = r.baseURL(b)

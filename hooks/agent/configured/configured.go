@@ -13,6 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/relay"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
@@ -45,18 +46,56 @@ func Agents(c *pipeline.Config, environ []string, find func(program string) erro
 	return agents
 }
 
-// given returns what an agent's program gets of the person's. What env sets wins.
+// given returns what an agent's program gets of the person's. What env sets wins. A variable with the key is left out:
+// the key is for the relay only.
 func given(a *pipeline.Agent, environ []string) cli.Given {
 	g := cli.Given{Home: homes.Env(environ, "HOME"), Files: a.Given.Files, Lacks: MissingKey(a)}
 	for _, kv := range environ {
-		if name, _, _ := strings.Cut(kv, "="); homes.Passes(a.Given.PassEnv, name) {
+		if name, value, _ := strings.Cut(kv, "="); homes.Passes(a.Given.PassEnv, name) && !hasKey(a, value) {
 			g.Env = append(g.Env, kv)
 		}
 	}
 	for _, v := range a.Given.Env {
-		g.Env = append(g.Env, v.Name+"="+v.Value)
+		if !hasKey(a, v.Value) {
+			g.Env = append(g.Env, v.Name+"="+v.Value)
+		}
 	}
 	return g
+}
+
+// hasKey reports whether the value of a variable has the key of an agent CLI in it.
+func hasKey(a *pipeline.Agent, value string) bool {
+	if a.CLI == nil || a.CLI.Key == nil || a.CLI.Key.Value == "" {
+		return false
+	}
+	key := a.CLI.Key.Value
+	return value == key || len(key) >= redact.MinLen && strings.Contains(value, key)
+}
+
+// Withheld returns the names of the variables that PIPELINE.hcl gives to an agent and that it does not get, because its
+// key is in them: by their values, and where the key is not set, those that are the secret of its api_key.
+func Withheld(a *pipeline.Agent, environ []string) (names []string) {
+	if a.CLI == nil || a.CLI.Key == nil {
+		return nil
+	}
+	for _, kv := range environ {
+		if name, value, _ := strings.Cut(kv, "="); homes.Passes(a.Given.PassEnv, name) && hasKey(a, value) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range a.CLI.Key.Missing {
+		if homes.Passes(a.Given.PassEnv, name) {
+			names = append(names, name)
+		}
+	}
+	for _, v := range a.Given.Env {
+		missing := func(name string) bool { return slices.Contains(a.CLI.Key.Missing, name) }
+		if hasKey(a, v.Value) || slices.ContainsFunc(v.Missing, missing) {
+			names = append(names, v.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // knownCLI returns an agent that is one of the CLIs that we know. With a key it asks its provider through a relay, so

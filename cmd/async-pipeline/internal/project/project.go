@@ -14,6 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/configured"
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
@@ -249,7 +250,7 @@ func (p *Project) Agents(c *pipeline.Config) map[string]agent.Agent {
 }
 
 // AgentWarnings returns a warning, at its place in the file, for each agent of a task that lacks its program or its
-// key here.
+// key here, or that is not given a variable with its key.
 func (p *Project) AgentWarnings(c *pipeline.Config) (all pipeline.Errors) {
 	used := map[string]bool{}
 	for _, t := range c.Tasks {
@@ -263,6 +264,13 @@ func (p *Project) AgentWarnings(c *pipeline.Config) (all pipeline.Errors) {
 		w := pipeline.Error{Pos: a.Pos, Warning: true}
 		if !used[a.Name] {
 			continue
+		}
+		if names := configured.Withheld(a, p.Environ); len(names) > 0 {
+			w.Summary = fmt.Sprintf("agent %q is not given %s, in which its api_key is", a.Name,
+				english.List(names, len(names)))
+			w.Detail = "The relay adds the key to its requests, so that no command of the agent can read it. " +
+				"Take the variable out of pass_env and env, or api_key out of the agent."
+			all = append(all, w)
 		}
 		if keys := configured.MissingKey(a); len(keys) > 0 {
 			w.Summary = fmt.Sprintf("agent %q needs %s, which is not set", a.Name, strings.Join(keys, ", "))

@@ -126,8 +126,16 @@ agent "args" {
 }
 agent "reserved" {
   cli       = "claude"
-  args      = ["--fine", "--output-format=text", "-p"] # ERROR: args has --output-format, which async-pipeline gives to claude itself # ERROR: args has -p
+  args      = ["--fine", "--output-format=text", "-p"] # ERROR: args has --output-format: async-pipeline gives it to claude itself # ERROR: args has -p
   max_turns = 3                                       # ERROR: has a cli and max_turns
+}
+agent "settings" {
+  cli  = "codex"
+  args = ["--config=model_provider=x", "--color"] # ERROR: args has --config: a setting of codex can lead its requests to another provider # ERROR: args has --color
+}
+agent "positional" {
+  cli  = "claude"
+  args = ["--max-turns", "5", "--bare", "do it", "--"] # ERROR: args has do it: claude would take what is no flag for a prompt # ERROR: args has --: claude
 }
 agent "one_protocol" {
   cli      = "codex"
