@@ -33,7 +33,8 @@ Makefile, justfile, Taskfile.yml) and writes a PIPELINE.hcl that checks, tests
 and builds what is there. Nothing of the project is run, and no other file is
 written. A task whose program is not in PATH is written as a comment.
 
-With --agent a failing test is answered by that agent CLI with a proposed fix.
+With --agent a failing test is answered by that agent CLI with a proposed fix;
+where no task is known to run tests, the hook is a comment in the first task.
 Without it that hook is a comment, of the first CLI that is installed and signed
 in.
 
@@ -96,9 +97,13 @@ func initProject(prog *program, agent string, show bool) error {
 	if above != "" {
 		prog.Messages().Note(above + " is no longer the pipeline of this folder and those below: the nearest PIPELINE.hcl counts")
 	}
+	task := ""
+	if agent != "" && !draft.Active {
+		task = draft.Tasks[0]
+	}
 	prog.Results().Drafted(view.Drafted{
 		File: file, Found: draft.Found, Notes: draft.Notes, Config: c, Next: prog.Typed("run"),
-		HookLine: draft.HookLine, AgentLine: draft.AgentLine, Agent: with.CLI, Active: with.Active, Lacks: lacks,
+		HookLine: draft.HookLine, AgentLine: draft.AgentLine, Agent: with.CLI, Active: draft.Active, HookTask: task, Lacks: lacks,
 	})
 	return nil
 }

@@ -20,14 +20,16 @@ type Draft struct {
 	Found []string // what it was made from, for the person: "go.mod: Go module example.com/shop"
 	Notes []string // what was seen and left out, and why
 
-	// The lines of File where the hook and its agent begin, from 1, comments or not; both 0 where no task runs tests.
+	// The lines of File where the hook and its agent begin, from 1, comments or not; both 0 where no task runs tests and
+	// the agent was not to be active.
 	HookLine, AgentLine int
+	Active              bool // they are no comments
 }
 
 // Propose drafts a PIPELINE.hcl for the project in root. lookup reports whether a program is in PATH: a task whose
-// program is not is written as a comment. agent is whom the hook of the first task that runs tests asks. Where nothing
-// is found the draft has one example task. The error is for a
-// root that cannot be read; a file below it that cannot adds a note.
+// program is not is written as a comment. agent is whom the hook of the first task that runs tests asks; where none does
+// and the agent is to be active, the first task has the hook as a comment. Where nothing is found the draft has one example
+// task. The error is for a root that cannot be read; a file below it that cannot adds a note.
 func Propose(root string, lookup func(program string) bool, agent Agent) (Draft, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -47,7 +49,10 @@ func Propose(root string, lookup func(program string) bool, agent Agent) (Draft,
 		l.note("left out, because %d projects are enough for one file: %s", most, some(l.over))
 	}
 	nameAll(l.projects)
-	var d Draft
+	if agent.Active && !checked(l.projects) {
+		agent.Active, agent.anyTask = false, true
+	}
+	d := Draft{Active: agent.Active}
 	d.File, d.Tasks = write(l.projects, agent)
 	off := "# "
 	if agent.Active {
@@ -66,6 +71,13 @@ func Propose(root string, lookup func(program string) bool, agent Agent) (Draft,
 	}
 	d.Notes = t.notes
 	return d, nil
+}
+
+// checked reports whether a task that is no comment runs tests.
+func checked(projects []*project) bool {
+	return slices.ContainsFunc(projects, func(p *project) bool {
+		return slices.ContainsFunc(p.tasks, func(t *task) bool { return t.checks && t.lacks == "" })
+	})
 }
 
 // lineOf returns the number of a line, from 1, or 0 where the text has no such line.

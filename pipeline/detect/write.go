@@ -69,7 +69,9 @@ const cliAbout = `
 type Agent struct {
 	CLI    string // its name in the language; empty: a program that somebody has yet to write
 	Key    string // the variable that has its key; empty: the CLI's own sign-in is used
-	Active bool   // its hook is no comment; only of a CLI
+	Active bool   // its hook is no comment, if a task runs tests; only of a CLI
+
+	anyTask bool // its hook is a comment in the first task: none runs tests
 }
 
 // text returns the block of the agent, and its name.
@@ -96,6 +98,11 @@ func (a Agent) hook() string {
 		b.WriteString("  " + l)
 	}
 	return commented("  ", onFailActive) + b.String()
+}
+
+// hookIn returns the text of a task with the hook of the agent in it.
+func (a Agent) hookIn(task string) string {
+	return strings.TrimSuffix(task, "}\n") + "\n" + a.hook() + "}\n"
 }
 
 // block returns the agent as it stands at the end of the file.
@@ -131,11 +138,10 @@ func write(projects []*project, agent Agent) ([]byte, []string) {
 			if i > 0 || t.lacks != "" && len(p.about) > 0 {
 				b.WriteString("\n")
 			}
-			hook := t.checks && t.lacks == "" && !hooked
-			hooked = hooked || hook
 			text := t.text(p)
-			if hook {
-				text = strings.TrimSuffix(text, "}\n") + "\n" + agent.hook() + "}\n"
+			if (t.checks || agent.anyTask) && t.lacks == "" && !hooked {
+				hooked = true
+				text = agent.hookIn(text)
 			}
 			if t.lacks == "" {
 				names = append(names, t.name)
@@ -151,7 +157,12 @@ func write(projects []*project, agent Agent) ([]byte, []string) {
 		}
 	}
 	if names == nil {
-		b.WriteString(example)
+		text := example
+		if agent.anyTask {
+			hooked = true
+			text = agent.hookIn(text)
+		}
+		b.WriteString(text)
 		names = []string{"hello"}
 	}
 	if hooked {

@@ -120,6 +120,7 @@ type Drafted struct {
 	HookLine, AgentLine int
 	Agent               string // a CLI that is the hook's agent; empty: a program that has yet to be written
 	Active              bool   // the hook is no comment
+	HookTask            string // the one with the hook, where the agent was asked for and no task runs tests; else empty
 	Lacks               string // why the agent cannot be asked yet; empty: it can
 }
 
@@ -151,12 +152,20 @@ func (s *Screen) Drafted(d Drafted) {
 		}
 	default:
 		b.WriteString("\nFixes are off\n")
-		text := fmt.Sprintf("To get a proposed fix when a test fails, take the # away from on_fail (line %d) and agent (line %d) of %s",
-			d.HookLine, d.AgentLine, s.Path(d.File))
+		fails := "a test fails"
+		if d.HookTask != "" {
+			b.WriteString(s.hanging("  ", fmt.Sprintf("No task here is known to run tests, so none asks %s yet.", d.Agent)))
+			fails = TaskName(d.HookTask) + " fails"
+		}
+		text := fmt.Sprintf("To get a proposed fix when %s, take the # away from on_fail (line %d) and agent (line %d) of %s",
+			fails, d.HookLine, d.AgentLine, s.Path(d.File))
 		if d.Agent == "" {
 			text += ", and put your agent's program into command"
 		}
 		b.WriteString(s.hanging("  ", text+"."))
+		if d.Lacks != "" {
+			b.WriteString(s.hanging("  ", "Before that: "+d.Lacks))
+		}
 	}
 	s.put(b.String())
 }
