@@ -324,7 +324,7 @@ func (s *Screen) hookStory(h HookStory) string {
 	var b strings.Builder
 	head := "on_fail \"agent\" of " + taskName(h.Task) + ":"
 	between := func(text string) string {
-		if s.Columns > 0 && columns(head)+1+columns(text) > s.wide() {
+		if columns(head)+1+columns(text) > s.headRoom() {
 			return "\n  "
 		}
 		return " "

@@ -254,14 +254,13 @@ func (s *Screen) end(t record.Task) string {
 	return s.told(s.paint(colour, mark), name, text)
 }
 
-// told returns a line about tasks. In a terminal that is too narrow the text is put below the name; elsewhere it
-// stays one line, which can be searched for.
+// told returns a line about tasks. Where it does not fit, the text is put below the name.
 func (s *Screen) told(mark, name, text string) string {
 	lead := mark + " " + s.paint(bold, name)
-	if s.Columns <= 0 || 2+columns(name)+1+columns(text) <= s.wide() {
+	if 2+columns(name)+1+columns(text) <= s.headRoom() {
 		return lead + " " + text
 	}
-	return lead + "\n  " + strings.Join(Wrap(text, s.wide()-2), "\n  ")
+	return lead + "\n  " + strings.Join(Wrap(text, s.headRoom()-2), "\n  ")
 }
 
 // End shows the tasks whose end was not shown, with the rest of their output, and those that were never started.

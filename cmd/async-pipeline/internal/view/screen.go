@@ -17,6 +17,7 @@ const Width = 80
 const (
 	widest    = 100
 	narrowest = 30
+	longest   = 120 // of a headline where there is no terminal: it is one line, which can be searched for
 )
 
 // A Screen is where a person reads. It belongs to one goroutine at a time; every call is one Write.
@@ -33,6 +34,14 @@ func (s *Screen) wide() int {
 		return Width
 	}
 	return min(max(s.Columns, narrowest), widest)
+}
+
+// headRoom returns the number of columns that a headline, a name and what happened, stays within on one line.
+func (s *Screen) headRoom() int {
+	if s.Columns <= 0 {
+		return longest
+	}
+	return s.wide()
 }
 
 // Colours, as SGR parameters.

@@ -115,7 +115,7 @@ func (s *Screen) failure(f Failure, tail int) string {
 		took = " after " + ms(f.Task.DurationMS)
 	}
 	name, how, between := "✗ "+taskName(f.Task.Name), s.howFailed(f.Task)+took, " "
-	if s.Columns > 0 && f.Task.Error == nil && columns(name)+1+columns(how) > s.wide() {
+	if f.Task.Error == nil && columns(name)+1+columns(how) > s.headRoom() {
 		between = "\n  "
 	}
 	b.WriteString("\n" + s.paint(red, name) + between + how + "\n")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -322,6 +323,29 @@ func TestLongNames(t *testing.T) {
 	for _, name := range []string{long, longer} {
 		if n := strings.Count(got, name); n < 4 {
 			t.Errorf("%s… stands there whole %d times only", name[:3], n)
+		}
+	}
+}
+
+// Where there is no terminal, a headline is one line, which can be searched for, of 120 columns at most.
+func TestHeadlinesOfAPipe(t *testing.T) {
+	t.Parallel()
+	code, took := 3, int64(1000)
+	for n, breaks := range map[int]bool{60: false, 100: true} {
+		name := strings.Repeat("n", n)
+		task := record.Task{Name: name, Status: record.Failed, ExitCode: &code, Attempts: 2, DurationMS: &took}
+		var b strings.Builder
+		s := &Screen{W: &b}
+		retry := &pipeline.Task{Name: name, Retry: pipeline.Retry{Attempts: 2, Delay: time.Second}}
+		b.WriteString(s.again(retry, 2, task) + "\n" + s.end(task) + "\n" + s.failure(Failure{Task: task}, 3))
+		b.WriteString(s.hookStory(HookStory{Task: name, Fix: &fix.Proposal{Fix: fix.Fix{State: fix.Failed}}}))
+		for line := range strings.Lines(b.String()) {
+			if columns(strings.TrimSpace(line)) > 120 {
+				t.Errorf("%d columns: %s", columns(line), line)
+			}
+		}
+		if got := strings.Contains(b.String(), name+"\n  "); got != breaks {
+			t.Errorf("a name of %d columns:\n%s", n, b.String())
 		}
 	}
 }
