@@ -99,6 +99,57 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 	return changes, left, nil
 }
 
+// maxListed is how many files of an ignored folder are listed. One with more is what a check builds or installs.
+const maxListed = 100
+
+// WorthKeeping returns what Changes omitted and an agent may have been asked for. Files that git ignores are built
+// again by a check, unless nothing else changed: then they count, also those of a small folder. Files with secrets by
+// their name have another reason, and are not to be kept.
+func (c *Copy) WorthKeeping(changes []patch.Change, omitted []tree.Omitted) (worth []tree.Omitted) {
+	for _, o := range omitted {
+		switch {
+		case o.Why != whyIgnored:
+			worth = append(worth, o)
+		case len(changes) == 0:
+			worth = append(worth, c.listed(o)...)
+		}
+	}
+	return worth
+}
+
+// listed returns the files of an ignored folder, where they are few.
+func (c *Copy) listed(o tree.Omitted) []tree.Omitted {
+	if !strings.HasSuffix(o.Path, "/") {
+		return []tree.Omitted{ignored(o.Path)}
+	}
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return []tree.Omitted{o}
+	}
+	defer func() { _ = root.Close() }()
+	var files []tree.Omitted
+	err = fs.WalkDir(root.FS(), path.Clean(o.Path), func(p string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			files = append(files, ignored(p))
+		}
+		if len(files) > maxListed {
+			return errors.ErrUnsupported
+		}
+		return err
+	})
+	if err != nil {
+		return []tree.Omitted{o}
+	}
+	return files
+}
+
+func ignored(p string) tree.Omitted {
+	if Secret(p) {
+		return tree.Omitted{Path: p, Why: whySecret}
+	}
+	return tree.Omitted{Path: p, Why: whyIgnored}
+}
+
 // compare walks the copy.
 func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) {
 	if c.Work != "" {

@@ -84,7 +84,8 @@ type left struct {
 	turn    agent.Turn
 	changes []patch.Change
 	omitted []tree.Omitted
-	refused string // what was wrong with the diff in its answer; empty: nothing, or it needed none
+	ignored []string // what the agent changed, where a patch would hold nothing of it
+	refused string   // what was wrong with the diff in its answer; empty: nothing, or it needed none
 }
 
 // Run lets the agent work once. The only error is ErrNotStarted: all others are in the result. The wall clock,
@@ -138,6 +139,9 @@ func (q *Request) conclude(r *Result, l left) {
 			evidence = "everything the agent changed is too large for a patch: " + english.List(large, 3)
 		}
 	}
+	if (kind == failure.PatchEmpty || kind == failure.NoOutput) && len(l.ignored) > 0 {
+		kind, evidence = failure.PatchEmpty, "everything the agent changed is ignored by git: "+english.List(l.ignored, 3)
+	}
 	evidence = q.Redact.String(evidence)
 	if kind != "" {
 		r.fails(kind, evidence)
@@ -161,9 +165,14 @@ func (q *Request) conclude(r *Result, l left) {
 }
 
 // oversize names what is too large for a patch.
-func oversize(omitted []tree.Omitted) (paths []string) {
+func oversize(omitted []tree.Omitted) []string { return pathsOf(omitted, "oversize") }
+
+// ignored names what git ignores.
+func ignored(omitted []tree.Omitted) []string { return pathsOf(omitted, "ignored") }
+
+func pathsOf(omitted []tree.Omitted, why string) (paths []string) {
 	for _, o := range omitted {
-		if o.Why == "oversize" {
+		if o.Why == why {
 			paths = append(paths, o.Path)
 		}
 	}
@@ -248,7 +257,7 @@ func (q *Request) keep(ctx context.Context, c *scratch.Copy, l *left, r *Result)
 	if l.changes, l.omitted, err = c.Changes(ctx); err != nil {
 		return err
 	}
-	large := l.omitted
+	rest := c.WorthKeeping(l.changes, l.omitted)
 	if q.Hook.Output == "diff" && !l.turn.Exit.Cancelled {
 		if err := q.takeAnswer(ctx, l); err != nil {
 			return err
@@ -257,7 +266,8 @@ func (q *Request) keep(ctx context.Context, c *scratch.Copy, l *left, r *Result)
 	if err := q.rescue(l.changes, r); err != nil {
 		return err
 	}
-	named, err := q.Draft.KeepLarge(q.Number, c.Dir, large)
+	l.ignored = ignored(rest)
+	named, err := q.Draft.KeepOmitted(q.Number, c.Dir, rest)
 	if len(named) > 0 {
 		q.Progress.Step("not in the patch: %s", english.List(named, 5))
 	}

@@ -65,7 +65,7 @@ func HookLog(runDir, task string, n int, clean func([]byte) []byte) (w io.WriteC
 
 func (d *Draft) stream(to io.WriteCloser) io.WriteCloser { return newStream(to, d.Secrets, d.clean) }
 
-// KeepFile stores a file that an attempt left and that is too large for a patch, without secrets. rel is its path
+// KeepFile stores a file that an attempt left and that its patch cannot hold, without secrets. rel is its path
 // relative to the run's folder.
 func (d *Draft) KeepFile(attempt int, path string, r io.Reader) (rel string, err error) {
 	suffix := fmt.Sprintf("/attempt-%d.files/%s", attempt, filename.Of(string(d.Secrets.Bytes([]byte(path)))))

@@ -187,32 +187,38 @@ func sides(text []byte) (before, after []byte, binary bool) {
 	return before, after, binary
 }
 
-// keepLimit is the largest file, in bytes, that is kept beside a rescue patch.
-const keepLimit = 1 << 30
+// Limits of what is kept beside a rescue patch.
+const (
+	keepLimit    = 1 << 30 // bytes of a file that is too large for a patch
+	ignoredLimit = 1 << 20 // bytes of a file that git ignores
+	maxIgnored   = 100     // files that git ignores
+)
 
-// KeepLarge keeps the files of a copy that are only too large for a patch, and journals what the patch leaves out.
-// It returns the names of these, for a person, each with why.
-func (d *Draft) KeepLarge(attempt int, copyDir string, omitted []tree.Omitted) (named []string, err error) {
+// KeepOmitted keeps the files of a copy that are only too large for a patch, and small ones that git ignores, and
+// journals what the patch leaves out. It returns the names of these, for a person, each with why.
+func (d *Draft) KeepOmitted(attempt int, copyDir string, omitted []tree.Omitted) (named []string, err error) {
 	root, err := os.OpenRoot(copyDir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
+	ignored := 0
 	for _, o := range omitted {
-		if o.Why == "ignored" {
-			continue
+		limit := int64(0)
+		switch {
+		case o.Why == "oversize":
+			limit = keepLimit
+		case o.Why == "ignored" && ignored < maxIgnored:
+			limit = ignoredLimit
+			ignored++
 		}
-		where := o.Path + " (" + o.Why + ")"
-		if o.Why == "oversize" {
-			rel, err := d.keepLarge(attempt, root, o.Path)
-			if err != nil {
-				return named, err
-			}
-			if rel != "" {
-				where = o.Path + " (oversize, kept as " + rel + ")"
-			}
+		where := o.Why
+		if rel, err := d.keepOne(attempt, root, o.Path, limit); err != nil {
+			return named, err
+		} else if rel != "" {
+			where += ", kept as " + rel
 		}
-		named = append(named, where)
+		named = append(named, o.Path+" ("+where+")")
 	}
 	if len(named) > 0 {
 		err = d.Event("left_out", map[string]any{"attempt": attempt, "paths": named})
@@ -220,18 +226,19 @@ func (d *Draft) KeepLarge(attempt int, copyDir string, omitted []tree.Omitted) (
 	return named, err
 }
 
-// keepLarge keeps one file. It returns "" where the file is gone or larger than keepLimit.
-func (d *Draft) keepLarge(attempt int, root *os.Root, path string) (string, error) {
-	f, err := root.Open(path)
-	if errors.Is(err, os.ErrNotExist) { // an agent deleted a large file
+// keepOne keeps one file. It returns "" where the file is gone, is no regular file or is larger than limit.
+func (d *Draft) keepOne(attempt int, root *os.Root, path string, limit int64) (string, error) {
+	info, err := root.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) { // an agent deleted it
 		return "", nil
 	}
+	if err != nil || !info.Mode().IsRegular() || limit == 0 || info.Size() > limit {
+		return "", err
+	}
+	f, err := root.Open(path) // the agent's processes have ended
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > keepLimit {
-		return "", err
-	}
-	return d.KeepFile(attempt, path, io.LimitReader(f, keepLimit))
+	defer func() { _ = f.Close() }() // opened for reading
+	return d.KeepFile(attempt, path, io.LimitReader(f, limit))
 }
