@@ -83,6 +83,7 @@ var table = map[string]entry{
 	"internal/redact":                  {0, nil},
 	"internal/process":                 {0, nil},
 	"internal/recordfile":              {1, nil},
+	"internal/rmtree":                  {0, nil},
 	"internal/journal":                 {1, nil},
 	"internal/filename":                {0, nil},
 	"internal/knowncli":                {0, nil},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/rmtree"
 )
 
 // stampSuffix is appended to the name of a folder to name its stamp.
@@ -35,7 +36,7 @@ func writeStamp(dir string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(dir), draftStamp+process.Self().String()+"-*")
+	f, err := os.CreateTemp(filepath.Dir(dir), process.TempName(draftStamp)+"*")
 	if err != nil {
 		return err
 	}
@@ -155,16 +156,10 @@ const draftStamp = ".stamp-"
 
 // abandoned reports whether a file is a stamp whose maker ended while writing it.
 func abandoned(name string, made time.Time) bool {
-	rest, draft := strings.CutPrefix(name, draftStamp)
-	if !draft {
-		return false
+	if maker, ok := process.MakerOf(name, draftStamp); ok {
+		return !maker.Alive()
 	}
-	if i := strings.LastIndexByte(rest, '-'); i > 0 {
-		if maker, ok := process.Parse(rest[:i]); ok {
-			return !maker.Alive()
-		}
-	}
-	return time.Since(made) > unstamped
+	return strings.HasPrefix(name, draftStamp) && time.Since(made) > unstamped
 }
 
 // remove removes a folder and then its stamp, in this order: if we are killed in between, the next Sweep finds both.
@@ -180,27 +175,10 @@ func remove(dir string) error {
 
 // removeTree removes a file or folder, whatever its modes are.
 func removeTree(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-		openAll(dir) // nothing can be removed from a read-only folder
-	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := rmtree.All(dir); err != nil {
 		return fmt.Errorf("scratch copy: %w; remove it by hand", err)
 	}
 	return nil
-}
-
-// openAll makes a folder and all folders below it writable.
-func openAll(dir string) {
-	_ = os.Chmod(dir, 0o700)
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if e.IsDir() {
-			openAll(filepath.Join(dir, e.Name()))
-		}
-	}
 }
 
 // Folder makes an empty folder at dir with a stamp beside it, for temporary things that belong to a copy: a home, a

@@ -265,30 +265,6 @@ func (h *Homes) clear() error {
 	return errors.Join(errs...)
 }
 
-// Remove removes a folder also where Go's module cache made folders read-only.
-func Remove(dir string) error {
-	parent, err := os.OpenRoot(filepath.Dir(dir))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = parent.Close() }() // it was only used to remove dir
-	return removeIn(parent, filepath.Base(dir))
-}
-
-// removeIn is Remove for a folder of root.
-func removeIn(root *os.Root, name string) error {
-	if err := root.RemoveAll(name); err == nil || !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = root.Chmod(path, 0o700) // the RemoveAll below reports what cannot be changed
-		}
-		return err
-	})
-	return root.RemoveAll(name)
-}
-
 // Env returns the value of a variable in an environment of KEY=VALUE; empty: it is not set.
 func Env(environ []string, name string) string {
 	for _, kv := range environ {

@@ -15,6 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/rmtree"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -333,7 +334,7 @@ func RemoveKept(k Kept) (bool, error) {
 			return false, err
 		}
 	}
-	return true, removeIn(in, gone)
+	return true, rmtree.In(in, gone)
 }
 
 // rename gives a kept folder another name, so that a hook that starts now finds nothing instead of half of it. It

@@ -64,3 +64,18 @@ func Parse(text string) (s Stamp, ok bool) {
 	}
 	return s, true
 }
+
+// TempName returns how the names begin of temporary files and folders of this process, for os.CreateTemp and
+// os.MkdirTemp: with prefix. MakerOf tells later whether they are still in use.
+func TempName(prefix string) string { return prefix + Self().String() + "-" }
+
+// MakerOf returns the process that a name of TempName(prefix) is of, to which anything was appended that has no hyphen;
+// ok is false for any other name.
+func MakerOf(name, prefix string) (maker Stamp, ok bool) {
+	rest, ok := strings.CutPrefix(name, prefix)
+	i := strings.LastIndexByte(rest, '-')
+	if !ok || i < 0 {
+		return Stamp{}, false
+	}
+	return Parse(rest[:i])
+}

@@ -104,6 +104,14 @@ func TestText(t *testing.T) {
 			t.Errorf("%q is %+v", bad, s)
 		}
 	}
+	if s, ok := MakerOf(TempName("x-")+"123", "x-"); !ok || s != Self() {
+		t.Errorf("%+v", s)
+	}
+	for _, bad := range []string{"", "x-", "x-1", "x-1-2", "y-" + Self().String() + "-1", TempName("x")[1:] + "1"} {
+		if s, ok := MakerOf(bad, "x-"); ok {
+			t.Errorf("%q is of %+v", bad, s)
+		}
+	}
 	b, err := json.Marshal(Stamp{12, 34, "boot"})
 	if want := `{"pid":12,"start":34,"boot":"boot"}`; err != nil || string(b) != want {
 		t.Errorf("%s, want %s", b, want)

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
 // Best returns the strongest tier that works on this machine. It is tried once.
@@ -32,7 +34,7 @@ func Tiers() []Tier {
 // tryTier runs a probe in a small box of the tier.
 func tryTier(t Tier) error {
 	b, p := Box{Tier: t}, &probe{Outside: "/"}
-	dir, err := os.MkdirTemp("", "async-pipeline-probe-")
+	dir, err := os.MkdirTemp("", process.TempName(TierProbe))
 	if err != nil && t == View {
 		return err
 	}

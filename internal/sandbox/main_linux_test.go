@@ -27,6 +27,7 @@ type runnerJob struct {
 	Env     []string
 	Timeout time.Duration
 	Lend    string // works with OpenCopy instead: "use", or "hold" until it is killed
+	Overlay string // calls TryOverlay for this folder instead
 }
 
 type runnerAnswer struct {
@@ -50,6 +51,8 @@ func TestMain(m *testing.M) {
 		switch {
 		case job.Lend != "":
 			err = useLent(job.Box, job.Lend == "hold")
+		case job.Overlay != "":
+			err = TryOverlay(job.Overlay)
 		case len(job.Argv) > 0:
 			a.Result, err = job.Box.Run(context.Background(), Command{
 				Argv: job.Argv, Dir: job.Dir, Env: job.Env, Stdout: &out, Stderr: &out, Timeout: job.Timeout,

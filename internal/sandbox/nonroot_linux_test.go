@@ -117,6 +117,15 @@ for which, who in (os.PRIO_USER, 0), (os.PRIO_USER, os.getuid()), (os.PRIO_PGRP,
 			t.Errorf("the copy's file and what was made: %q", got)
 		}
 	})
+	t.Run("overlay probe", func(t *testing.T) {
+		cmd, out := startRunner(t, exe, sys, runnerJob{Overlay: own("probes")})
+		if a := answer(t, cmd, out); best == View && a.Err != "" {
+			t.Errorf("%+v", a)
+		}
+		if left, err := os.ReadDir(own("probes")); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	})
 	t.Run("lent", func(t *testing.T) {
 		if best != View {
 			t.Skip("nobody gets no view here")

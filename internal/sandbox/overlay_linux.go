@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/rmtree"
 )
 
 // overlay makes the file system of an overlay and returns it as a detached mount. It uses extended attributes of the
@@ -81,11 +84,12 @@ func TryOverlay(dir string, lower ...string) error {
 	if err := Why(View); err != nil {
 		return err
 	}
-	temp, err := os.MkdirTemp(dir, OverlayProbe)
+	temp, err := os.MkdirTemp(dir, process.TempName(OverlayProbe))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(temp) }()
+	// The kernel's folder below Work has no permissions at all, and something in it. What cannot be removed is left to gc.
+	defer func() { _ = rmtree.All(temp) }()
 	o := Overlay{At: filepath.Join(temp, "upper"), Upper: filepath.Join(temp, "upper"), Work: filepath.Join(temp, "work")}
 	o.Lower = append(slices.Clone(lower), filepath.Join(temp, "lower"))
 	for _, p := range append(o.Lower[len(lower):], o.Upper, o.Work) {

@@ -111,5 +111,9 @@ const (
 	AHook   Starter = "hook" // an agent, a notification, a verification
 )
 
-// OverlayProbe is how the name of a folder that TryOverlay makes begins. It is left behind where that is killed.
-const OverlayProbe = "async-pipeline-overlay-"
+// How the names of folders begin in which a tier or an overlay is tried. process.MakerOf tells whether they are still
+// in use: they are left behind where that process was killed.
+const (
+	TierProbe    = "async-pipeline-probe-"   // in the folder for temporary files
+	OverlayProbe = "async-pipeline-overlay-" // in the folder that TryOverlay was given
+)

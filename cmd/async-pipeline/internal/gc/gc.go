@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
 	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/rmtree"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -235,15 +238,16 @@ func kinds(k homes.Kept) string {
 		english.Size(k.Bytes-k.BaseBytes))
 }
 
-// probeTime is how old a leftover folder of a sandbox probe must be; a probe takes milliseconds.
+// probeTime is how old a folder of a sandbox probe must be whose name does not tell the process that made it: an earlier
+// version did. A probe takes milliseconds.
 const probeTime = time.Hour
 
 // probes removes folders of sandbox probes that were killed.
 func (g *collection) probes() error {
 	n, errs := 0, []error(nil)
-	for _, dir := range g.oldProbes() {
+	for _, dir := range g.deadProbes() {
 		if !g.DryRun {
-			if err := os.RemoveAll(dir); err != nil {
+			if err := rmtree.All(dir); err != nil {
 				errs = append(errs, err)
 				continue
 			}
@@ -256,24 +260,31 @@ func (g *collection) probes() error {
 	return errors.Join(errs...)
 }
 
-// oldProbes returns the folders of probes of this user that no living process can need.
-func (g *collection) oldProbes() []string {
-	found, _ := filepath.Glob(filepath.Join(os.TempDir(), "async-pipeline-probe-*")) // the pattern is valid
+// deadProbes returns the folders of probes of this user that no living process can need.
+func (g *collection) deadProbes() []string {
+	var dead []string
+	look := func(dir, prefix string) {
+		entries, _ := os.ReadDir(dir) // of a folder that cannot be read nothing can be removed
+		for _, e := range entries {
+			if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+				continue
+			}
+			info, err := e.Info()
+			if err != nil { // removed meanwhile
+				continue
+			}
+			maker, known := process.MakerOf(e.Name(), prefix)
+			st, ok := info.Sys().(*syscall.Stat_t)
+			if ok && int(st.Uid) == os.Getuid() && !maker.Alive() && (known || time.Since(info.ModTime()) >= probeTime) {
+				dead = append(dead, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	look(os.TempDir(), sandbox.TierProbe)
 	for _, dir := range append(cachedir.Existing(g.Env), os.TempDir()) {
-		overlays, _ := filepath.Glob(filepath.Join(dir, sandbox.OverlayProbe+"*")) // as this one
-		found = append(found, overlays...)
+		look(dir, sandbox.OverlayProbe)
 	}
-	var old []string
-	for _, dir := range found {
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < probeTime {
-			continue
-		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Getuid() {
-			old = append(old, dir)
-		}
-	}
-	return old
+	return dead
 }
 
 // startedIn returns where a process was started, as the end of a clause.
