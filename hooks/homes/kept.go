@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
@@ -17,6 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/rmtree"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -181,17 +181,17 @@ func readKept(in *os.Root, cache, name string) (k Kept, ours bool, err error) {
 	if root, used := rootOf(in, name); root != "" {
 		k.Root, k.Used = root, used
 	}
-	k.BaseBytes = allocated(filepath.Join(k.Dir, walkFile))
+	k.BaseBytes = tree.Size(filepath.Join(k.Dir, walkFile))
 	if size, ok := scratch.KeptSize(filepath.Join(k.Dir, baseFolder)); ok {
 		k.BaseBytes += size
 	} else {
-		k.BaseBytes += allocated(filepath.Join(k.Dir, baseFolder))
+		k.BaseBytes += tree.Size(filepath.Join(k.Dir, baseFolder))
 	}
-	k.Bytes = k.BaseBytes + allocated(filepath.Join(k.Dir, oldAgent)) // the size of a folder that is not there is 0
+	k.Bytes = k.BaseBytes + tree.Size(filepath.Join(k.Dir, oldAgent)) // the size of a folder that is not there is 0
 	if size, ok := k.cacheSize(); ok {
 		k.Bytes += size
 	} else {
-		k.Bytes += allocated(filepath.Join(k.Dir, keptCaches))
+		k.Bytes += tree.Size(filepath.Join(k.Dir, keptCaches))
 	}
 	if k.Busy, err = scratch.InUse(filepath.Join(cache, "scratch", name)); err != nil {
 		k.Busy = true // in doubt it is
@@ -278,36 +278,6 @@ func (k *Kept) cacheSize() (bytes int64, ok bool) {
 	return bytes, err == nil && bytes >= 0
 }
 
-// allocated adds up what a file, or the files and folders below a folder, have allocated, in bytes; hard links count
-// once. What cannot be read does not count.
-func allocated(path string) (bytes int64) {
-	type inode struct{ dev, ino uint64 }
-	seen := map[inode]bool{}
-	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
-		if d == nil || err != nil {
-			return nil //nolint:nilerr // removed meanwhile, or closed
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil //nolint:nilerr // removed meanwhile
-		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok {
-			return nil
-		}
-		id := inode{uint64(st.Dev), st.Ino} //nolint:unconvert // a signed type elsewhere
-		if st.Nlink > 1 && !d.IsDir() {
-			if seen[id] {
-				return nil
-			}
-			seen[id] = true
-		}
-		bytes += st.Blocks * 512
-		return nil
-	})
-	return bytes
-}
-
 // RemoveKept removes what is kept for a root and reports whether it did: it does not while a hook is using it. The
 // next check takes longer, no more.
 func RemoveKept(k Kept) (bool, error) {
@@ -387,6 +357,6 @@ func (at Places) measure() error {
 	if !recordfile.Exists(dir) {
 		return nil
 	}
-	size := allocated(dir)
+	size := tree.Size(dir)
 	return recordfile.Write(filepath.Join(at.Kept, sizeFile), strconv.AppendInt(nil, size, 10), false)
 }

@@ -243,20 +243,6 @@ func TestKeptCachesAreMeasured(t *testing.T) {
 	}
 }
 
-// Hard links count once, holes not at all.
-func TestAllocated(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	fixtest.Put(t, dir, "a", "f:"+strings.Repeat("x", 100_000))
-	one := allocated(dir)
-	fixtest.Check(t, os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b")))
-	fixtest.Put(t, dir, "c", "f:")
-	fixtest.Check(t, os.Truncate(filepath.Join(dir, "c"), 1<<30))
-	if two := allocated(dir); one < 100_000 || two < one || two > one+4096 {
-		t.Errorf("%d, then %d", one, two)
-	}
-}
-
 // What an agent could have written into is not kept.
 func TestKeptBaseNeedsConfinement(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -132,19 +131,4 @@ func compareHeads(b, a []*Entry) int {
 		return -1
 	}
 	return strings.Compare(b[0].Path, a[0].Path)
-}
-
-// Size returns the size of the regular files below a folder, in bytes. What cannot be read is not counted.
-func Size(dir string) int64 {
-	sum := int64(0)
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // not counted
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			sum += info.Size()
-		}
-		return nil
-	})
-	return sum
 }

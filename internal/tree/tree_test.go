@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -184,13 +185,19 @@ func TestCompareRandom(t *testing.T) {
 	}
 }
 
+// Hard links count once, holes not at all.
 func TestSize(t *testing.T) {
 	t.Parallel()
-	root := t.TempDir()
-	put(t, root, "a=12", "dir/b=345", "link->a", "empty/")
-	for dir, want := range map[string]int64{root: 5, root + "/dir": 3, root + "/empty": 0, root + "/none": 0} {
-		if got := Size(dir); got != want {
-			t.Errorf("Size(%s) = %d, want %d", dir, got, want)
-		}
+	dir := t.TempDir()
+	put(t, dir, "a="+strings.Repeat("x", 100_000), "link->a")
+	one := Size(dir)
+	must(t, os.Link(dir+"/a", dir+"/b"))
+	put(t, dir, "c=")
+	must(t, os.Truncate(dir+"/c", 1<<30))
+	if two := Size(dir); one < 100_000 || two < one || two > one+4096 {
+		t.Errorf("%d, then %d", one, two)
+	}
+	if file, none := Size(dir+"/a"), Size(dir+"/none"); file < 100_000 || file > one || none != 0 {
+		t.Errorf("the file %d, what does not exist %d", file, none)
 	}
 }
