@@ -37,7 +37,7 @@ task "lint" {
 }
 
 task "test" {
-  description = "Tests under the race detector; of the scripts every fifth, of the tricks every tenth"
+  description = "Tests under the race detector; of scripts, tricks and long sweeps a part"
   depends_on  = [task.vet]
   run         = ["go", "test", "-race", "-short", "-timeout=29m", "./..."]
   env         = { CGO_ENABLED = "1" }

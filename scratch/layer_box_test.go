@@ -269,6 +269,9 @@ func cases(few int) int {
 	if os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" {
 		return 5000
 	}
+	if testing.Short() {
+		return few / 5
+	}
 	return few
 }
 

@@ -36,7 +36,7 @@ func TestTricks(t *testing.T) {
 		if seen < 34 {
 			t.Errorf("%s has %d cases, fewer than 34", suite, seen)
 		}
-		for _, c := range part(t, cases, 10) {
+		for _, c := range part(t, cases, 20) {
 			all = append(all, &judged{suiteCase: c})
 		}
 	}

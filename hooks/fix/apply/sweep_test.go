@@ -84,8 +84,11 @@ func sweepTrees() (before, after fixtest.Files) {
 func TestKilledApply(t *testing.T) {
 	t.Parallel()
 	rounds := 20
-	if full {
+	switch {
+	case full:
 		rounds = 250
+	case testing.Short():
+		rounds = 5
 	}
 	for _, back := range []bool{false, true} {
 		killed(t, rounds, back)
