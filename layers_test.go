@@ -103,6 +103,7 @@ var table = map[string]entry{
 	"cmd/async-pipeline/internal/completion": {8, []string{"cmd/async-pipeline/internal/...", "pipeline", "pipeline/diagram", "pipeline/hclfile", "pipeline/record", "hooks/fix", "internal/sandbox"}},
 	"cmd/async-pipeline/internal/doctor":     {8, []string{"cmd/async-pipeline/internal/...", "pipeline/...", "pipeline", "hooks/...", "hooks", "internal/..."}},
 	"cmd/async-pipeline/internal/agentbench": {8, []string{"cmd/async-pipeline/internal/project", "pipeline", "pipeline/record", "pipeline/run", "pipeline/task", "hooks", "hooks/...", "scratch", "internal/..."}},
+	"cmd/async-pipeline/internal/agentprobe": {8, []string{"hooks/fix", "internal/..."}},
 	"cmd/async-pipeline/internal/gc":         {8, []string{"cmd/async-pipeline/internal/...", "pipeline/...", "hooks/...", "hooks", "scratch", "internal/..."}},
 	"cmd/async-pipeline/internal/cachedir":   {0, nil},
 }

@@ -6,12 +6,13 @@ import "github.com/spf13/cobra"
 func agentsCommand(prog *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agents",
-		Short: "List the agent CLIs, and compare agents",
-		Long:  `Says which agent CLIs are here, and how the agents of PIPELINE.hcl do.`,
+		Short: "List and try the agent CLIs, and compare agents",
+		Long: `Tells which agent CLIs are here, what they make of a provider's faults, and how
+the agents of PIPELINE.hcl do.`,
 		Example: `  async-pipeline agents list
   async-pipeline agents bench`,
 	}
 	group(prog, c)
-	c.AddCommand(agentsListCommand(prog), agentsBenchCommand(prog))
+	c.AddCommand(agentsListCommand(prog), agentsBenchCommand(prog), agentsProbeCommand(prog))
 	return c
 }

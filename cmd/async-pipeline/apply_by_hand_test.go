@@ -202,6 +202,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"agents", "list", "--json"},
 		{"agents", "bench", "--limit", "1", "--attempts", "1", "--wall-clock", "10m", "--tokens", "1000", "--cost-usd", "1", "--json"},
 		{"agents", "bench", "--cases", filepath.Join(p.home, "nothing"), "--sandbox", tier, "--var", "apply=true", "--var-file", values},
+		{"agents", "probe", "none", "--all", "--report", filepath.Join(p.home, "probe.md")},
 		{"policy", "check", "--task", "check", "--var", "apply=true", "--var-file", values, "--", "async-pipeline", "fix", "apply"},
 	}
 	for _, verb := range verbs {
@@ -211,6 +212,8 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		switch strings.Join(call, " ") {
 		case "fix apply", "fix reject", "run", "heal":
 			continue // the first is a person's, the second would end the proposal; all have been called with more
+		case "agents probe":
+			continue // it would play with what is installed on this machine
 		}
 		if len(call) == 1 && writers[call[0]] != "" {
 			continue // what they write is shown by writers

@@ -30,6 +30,10 @@ var ends = map[string]struct {
 	"async-pipeline run --only test":                     {1, "the test fails"},
 	"async-pipeline run --keep-going --trace trace.json": {1, "the test fails"},
 	"async-pipeline run --progress json | jq .type":      {1, "the test fails"},
+
+	"async-pipeline agents probe":                         {2, "no agent CLI is there"},
+	"async-pipeline agents probe claude --all":            {2, "no agent CLI is there"},
+	"async-pipeline agents probe --all --report probe.md": {2, "no agent CLI is there"},
 }
 
 // first is what is done before the examples of a verb.
@@ -38,6 +42,8 @@ var first = map[string]string{
 	"fix apply":  "export EDITOR=true", // of --edit
 	"fix import": "mkdir artifact && mv .async artifact",
 	"fix revert": "async-pipeline fix apply", // else there is nothing to take back
+
+	"agents probe": "PATH=$(dirname \"$(command -v async-pipeline)\")", // a minute for each CLI that this machine has
 }
 
 // A helped is the project, and its state before each example.

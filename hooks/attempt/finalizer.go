@@ -51,7 +51,7 @@ func (q *Request) finalize(ctx context.Context, l *left) *fix.Finalizer {
 		return f
 	}
 	f.Tokens = fix.Tokens(answer.Tokens)
-	f.CostUSD, f.CostAtLeast = answer.CostUSD, answer.CostAtLeast
+	f.CostUSD, f.CostAtLeast, f.Requests = answer.CostUSD, answer.CostAtLeast, answer.Requests
 	switch {
 	case q.over(ctx) || answer.Exit.Cancelled: // what comes while we end is not taken
 		f.Result, f.Reason = "failed", new("ended before it answered")

@@ -314,6 +314,7 @@ type Finalizer struct {
 	CostUSD    *float64 `json:"cost_usd"`
 
 	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // as an Attempt's
+	Requests    *int     `json:"requests,omitempty"`          // that it sent to a provider; nil: not known
 }
 
 // An Opinion is what another agent held against a patch that had passed its checks. It can turn the verdict verified

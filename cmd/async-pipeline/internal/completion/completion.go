@@ -19,6 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/verb"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/knowncli"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/diagram"
@@ -52,6 +53,7 @@ var offers = map[string]offer{
 	"fix audit":    (*lookup).proposals,
 	"fix replay":   (*lookup).proposals,
 	"agents bench": (*lookup).agents,
+	"agents probe": (*lookup).clis,
 	"completion":   func(_ *lookup, args []string) []cobra.Completion { return once(args, shells) },
 	"man":          (*lookup).verbs,
 	"help":         (*lookup).verbs,
@@ -203,6 +205,14 @@ func (l *lookup) agents(args []string) []cobra.Completion {
 	var words []cobra.Completion
 	for _, a := range c.Agents {
 		words = add(words, args, a.Name, "")
+	}
+	return words
+}
+
+// clis returns the agent CLIs, without those that are typed already.
+func (l *lookup) clis(args []string) (words []cobra.Completion) {
+	for _, name := range knowncli.Names() {
+		words = add(words, args, name, "")
 	}
 	return words
 }
