@@ -11,7 +11,8 @@ import (
 
 var gemini = &program{
 	name: "gemini", pack: "@google/gemini-cli", sessions: ".gemini/tmp",
-	version: []string{"--version"}, seen: "0.61.0",
+	wordsOnly: true, // it repeats the results of tools in a resumed session, which Gemini refuses
+	version:   []string{"--version"}, seen: "0.61.0",
 	signIn:   []signIn{{path: ".gemini/oauth_creds.json"}, {path: ".gemini/google_accounts.json"}},
 	endpoint: at("https://cloudcode-pa.googleapis.com"),
 	launch:   launchGemini, read: readGemini,

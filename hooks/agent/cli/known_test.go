@@ -238,3 +238,21 @@ func TestLaunch(t *testing.T) {
 		}
 	}
 }
+
+// A session of Gemini CLI that has calls of tools is not gone on with: its provider would refuse the conversation.
+func TestResumesWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		p       *program
+		called  bool
+		resumes bool
+	}{{gemini, false, true}, {gemini, true, false}, {claude, true, true}} {
+		rep := &report{session: "s", end: succeeded}
+		if c.called {
+			rep.call("1", "Bash", nil)
+		}
+		if got := (&Known{}).resumes(c.p, rep, agent.Request{Dir: "a", Copy: "b"}); got != c.resumes {
+			t.Errorf("%s, a tool was called: %t: %t", c.p.name, c.called, got)
+		}
+	}
+}

@@ -17,6 +17,8 @@ type program struct {
 	seen    string   // the version whose behavior the tests have
 	// sessions is the folder below HOME that a later turn needs to go on with a session; empty: none can.
 	sessions string
+	// wordsOnly means that a session with calls of tools cannot be gone on with.
+	wordsOnly bool
 	// signIn are the files below HOME that hold the person's sign-in.
 	signIn []signIn
 	// endpoint returns where it finds its provider with the sign-in below a HOME. nil: that is not known.

@@ -17,6 +17,7 @@ type report struct {
 
 	events   int  // that were read
 	worked   bool // the model said or did something
+	called   bool // it called a tool
 	end      end
 	fault    fault  // why it ended; while it works, what it is in trouble with
 	final    string // what was said after the last tool call
@@ -104,7 +105,7 @@ func (r *report) flush() {
 func (r *report) call(id, tool string, input map[string]any) {
 	r.flush()
 	r.progress()
-	r.final = ""
+	r.final, r.called = "", true
 	data := map[string]any{"id": id, "name": tool}
 	if at := target(input); at != "" {
 		data["target"] = at

@@ -36,7 +36,6 @@ type Cell struct {
 	command     string          // of the model, besides the repair
 	wrap        string          // a shell script in the place of the CLI; $REAL is the CLI
 	repaired    bool            // the copy was changed, and the change must be verified
-	loose       bool            // the CLI may send what a provider refuses
 	wall        string          // the budget's wall clock
 }
 
@@ -77,9 +76,9 @@ func Cells() []Cell {
 			Name: "connection cut after the repair", Short: true, then: fault(modeltest.Cut), Kinds: broken, repaired: true, wall: "3m",
 		},
 		{
-			// Gemini CLI takes half an answer for a whole one, and asks once more with a conversation that is none.
+			// Gemini CLI takes half an answer for a whole one.
 			Name: "stream without end after the repair", then: fault(modeltest.End), Kinds: append(broken, success),
-			repaired: true, loose: true, wall: "3m",
+			repaired: true, wall: "3m",
 		},
 		{
 			Name: "stall after the repair", then: fault(modeltest.Stall), repaired: true, wall: "75s",

@@ -116,7 +116,7 @@ func (s Stage) Play(c CLI, cell Cell) (Result, error) {
 	if shown {
 		fault("a command of the model could read the key")
 	}
-	if err := provider.Wrong(); err != nil && !cell.loose {
+	if err := provider.Wrong(); err != nil {
 		fault("a provider would refuse its requests: %v", err)
 	}
 	if after, err := os.ReadFile(filepath.Join(root, "greeting.txt")); err != nil || !bytes.Equal(before, after) {
