@@ -61,6 +61,7 @@ type Exit struct {
 	TimedOut      bool // the wall clock
 	IdledOut      bool
 	Cancelled     bool
+	OutOfMemory   bool // the kernel killed it, or what it had started, for want of memory
 	ProcessesLeft int
 	Duration      time.Duration
 }

@@ -130,7 +130,7 @@ func (q *Request) conclude(r *Result, l left) {
 		turn.Requests
 	r.Row.Tokens, r.Row.Commands = fix.Tokens(turn.Tokens), fix.Commands(turn.Commands)
 	r.Row.CostUSD, r.Row.CostAtLeast = turn.CostUSD, turn.CostAtLeast
-	r.Row.Given = (*fix.Given)(turn.Given)
+	r.Row.Given, r.Row.OutOfMemory = (*fix.Given)(turn.Given), turn.Exit.OutOfMemory
 	r.Row.CLI, r.Row.CLIVersion, r.Row.Metered = orNull(turn.CLI), orNull(turn.CLIVersion), turn.Metered
 	kind, evidence := turn.Kind, turn.Evidence
 	if kind == "" && len(l.changes) == 0 {
@@ -400,11 +400,13 @@ func (q *Request) basic(box sandbox.Box, dir string, raw io.Writer) agent.Reques
 func exec(ctx context.Context, box sandbox.Box, c agent.Command) (agent.Exit, error) {
 	r, err := box.Run(ctx, sandbox.Command{
 		Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Idle: c.Idle,
+		Memory: true,
 	})
 	wall := errors.Is(context.Cause(ctx), budget.ErrWallClock)
 	return agent.Exit{
 		Code: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut || wall && (r.Cancelled || err != nil),
 		IdledOut: r.IdledOut, Cancelled: r.Cancelled && !wall, ProcessesLeft: r.ProcessesLeft, Duration: r.Duration,
+		OutOfMemory: r.OutOfMemory,
 	}, err
 }
 

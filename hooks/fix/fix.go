@@ -277,6 +277,7 @@ type Attempt struct {
 
 	CostAtLeast *float64 `json:"cost_usd_at_least,omitempty"` // what is known of the cost, where a part of it is unknown
 	Given       *Given   `json:"given,omitempty"`             // nil: nothing of the person's but what every agent gets
+	OutOfMemory bool     `json:"out_of_memory,omitempty"`     // the kernel ended it, because there was not enough memory
 
 	VerificationMS *int64 `json:"verification_ms"` // of its patch; nil: it was not verified
 

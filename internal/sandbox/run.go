@@ -58,6 +58,10 @@ func (b Box) run(ctx context.Context, c Command, p *probe) (Result, error) {
 		return res, nil
 	}
 	started := time.Now()
+	killed := int64(-1)
+	if c.Memory {
+		killed = oomKills("/")
+	}
 	std, err := openStreams(c)
 	if err != nil {
 		return res, fmt.Errorf("cannot start %s: %w", c.Argv[0], err)
@@ -85,6 +89,8 @@ func (b Box) run(ctx context.Context, c Command, p *probe) (Result, error) {
 		// The command had ended before stop was called: only its leftovers ran out of time.
 		res.TimedOut, res.IdledOut, res.Cancelled = false, false, false
 	}
+	ours := res.TimedOut || res.IdledOut || res.Cancelled
+	res.OutOfMemory = killed >= 0 && !ours && res.ExitCode == 128+int(syscall.SIGKILL) && oomKills("/") > killed
 	if res.TimedOut || res.IdledOut {
 		res.ExitCode = codeTimeout
 	}

@@ -67,6 +67,7 @@ type Command struct {
 	Stderr  io.Writer
 	Timeout time.Duration // 0: none
 	Idle    time.Duration // ends the command when it has written nothing for so long; 0: none
+	Memory  bool          // find out whether a lack of memory ended it, which costs reading a few files
 }
 
 // A Result is how a command ended. A non-zero exit is a Result, not an error.
@@ -76,6 +77,9 @@ type Result struct {
 	TimedOut  bool
 	IdledOut  bool
 	Cancelled bool // ctx ended
+	// with Command.Memory: it ended by SIGKILL or with 137, and meanwhile the kernel had killed a process of this cgroup
+	// because there was not enough memory
+	OutOfMemory bool
 	// descendants that were still alive when the command had ended, or had to be killed after Grace, and were ended
 	ProcessesLeft int
 	Started       time.Time // zero: the command was not started

@@ -415,6 +415,7 @@ func TestConclude(t *testing.T) {
 		"4 wall clock wins over idling":             {ending{exit: agent.Exit{TimedOut: true, IdledOut: true}}, failure.WallTimeout, "wall clock"},
 		"4 wall clock, though it ended with exit 0": {ending{exit: agent.Exit{TimedOut: true}, said: true}, failure.WallTimeout, "wall clock"},
 		"4 idle":                                {ending{exit: agent.Exit{IdledOut: true, Signal: "SIGTERM", Code: 143}}, failure.IdleTimeout, "idle"},
+		"E18 killed for want of memory":         {ending{exit: agent.Exit{Code: 137, OutOfMemory: true}}, failure.KilledExternally, "not enough memory"},
 		"E17 a signal that nobody of ours sent": {ending{exit: agent.Exit{Signal: "SIGKILL", Code: 137}}, failure.KilledExternally, "SIGKILL"},
 		"C44 exit 127":                          {ending{exit: agent.Exit{Code: 127}, stderr: "sh: foo: not found"}, failure.CLINotInPath, "foo: not found"},
 		"exit 126":                              {ending{exit: agent.Exit{Code: 126}}, failure.SpawnFailed, "exit 126"},

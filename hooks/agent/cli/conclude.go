@@ -35,6 +35,8 @@ func conclude(e ending) (failure.Kind, string) {
 			", all of the wall clock but what verification needs"
 	case x.IdledOut:
 		return failure.IdleTimeout, "said nothing for the idle limit"
+	case x.OutOfMemory:
+		return failure.KilledExternally, outOfMemory
 	case x.Signal != "":
 		return failure.KilledExternally, "ended by " + x.Signal + ", which was not ours"
 	case e.failure != nil:
@@ -53,6 +55,9 @@ func conclude(e ending) (failure.Kind, string) {
 	}
 	return "", ""
 }
+
+// outOfMemory is the evidence of an end by the kernel.
+const outOfMemory = "exit 137: the kernel killed it, because there was not enough memory"
 
 func because(what, stderr string) string {
 	if stderr = strings.TrimSpace(stderr); stderr != "" {

@@ -62,6 +62,8 @@ func judge(r *report, c closing) fault {
 		return after(fault{kind: failure.ColdStartTimeout, text: "the model said nothing for the idle limit"})
 	case x.IdledOut:
 		return after(fault{kind: failure.IdleTimeout, text: "said nothing for the idle limit"})
+	case x.OutOfMemory:
+		return fault{kind: failure.KilledExternally, text: outOfMemory}
 	case x.Signal != "":
 		return fault{kind: failure.KilledExternally, text: "ended by " + x.Signal + ", which was not ours"}
 	case x.Code == 128+15 || x.Code == 128+9 || x.Code == 128+2 || x.Code == 128+1:

@@ -44,6 +44,10 @@ func TestJudge(t *testing.T) {
 		{id: "E14 not signed in", cli: "copilot", stderr: "Error: No authentication information found.", want: failure.AuthMissing},
 		{id: "E16 an echo of the prompt", cli: "codex", stderr: "user: repair this\nERROR: 401 unauthorized", given: "repair this\nERROR: 401 unauthorized\n", exit: agent.Exit{Code: 1}, want: failure.CLIError},
 		{id: "E16 words without a mark", cli: "claude", stderr: "the log said 401 unauthorized", exit: agent.Exit{Code: 1}, want: failure.CLIError},
+		{
+			id: "E18 killed for want of memory", cli: "pi", stdout: `{"type":"agent_start"}`,
+			exit: agent.Exit{Code: 137, OutOfMemory: true}, want: failure.KilledExternally,
+		},
 		{id: "E17 killed from outside", cli: "pi", stdout: `{"type":"agent_start"}`, exit: agent.Exit{Code: 137, Signal: "SIGKILL"}, want: failure.KilledExternally},
 		{id: "E20 vague, then specific", cli: "copilot", stdout: `{"type":"session.error","data":{"message":"it went wrong"}}` + "\n" + `{"type":"session.error","data":{"message":"x","statusCode":429}}` + "\n" + `{"type":"result","exitCode":1}`, want: failure.RateLimited},
 		{id: "E20 specific, then vague", cli: "copilot", stdout: `{"type":"session.error","data":{"message":"x","statusCode":429}}` + "\n" + `{"type":"session.error","data":{"message":"it went wrong"}}` + "\n" + `{"type":"result","exitCode":1}`, want: failure.RateLimited},
