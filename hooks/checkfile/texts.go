@@ -28,6 +28,9 @@ func (c *Checks) Text(p string) string {
 	return string(src)
 }
 
+// Failing returns the names of the tests that failed.
+func (c *Checks) Failing() []string { return slices.Clone(c.failing) }
+
 // FailingTests returns the sources of tests that name one that failed; where none does, all of them.
 func (c *Checks) FailingTests() (paths []string) {
 	var all []string

@@ -2,6 +2,7 @@ package review
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
@@ -23,7 +24,7 @@ var (
 
 	literal    = lazyregexp.New(`"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\x60([^\x60]*)\x60|/((?:[^/\\\s]|\\.)+)/|(\*[\w./-]+\*?|[\w./-]+\*)\)`)
 	aboutTests = lazyregexp.New(`(?i)^\W*(?:tests?|specs?|testing|__tests?__|__spec__)\W*$` +
-		`|(?:^|[^a-z])(?:_?pytest|unittest|nose2?|doctest|jest|vitest|mocha|jasmine|karma|junit|gtest|ctest|cmocka|prove|bats)(?:[^a-z]|$)` +
+		`|(?:^|[^a-z])(?:_?pytest|unittest|nose2?|doctest|jest|vitest|mocha|jasmine|karma|tape|tap|qunit|ava|junit|gtest|ctest|cmocka|prove|bats)(?:[^a-z]|$)` +
 		`|_test\b|_tests?$|^test_|[^a-z]test_|\btests?[-_\\]?\.|[._/\\]tests?[./\\]|^/?tests?/|\.t\$?$|[.\\]spec\b|testing\.`)
 	joint     = lazyregexp.New(`(["'\x60])\s*(?:\+|\.|\|\||&)\s*(["'\x60])|(")\s+(")|(')\s+(')`)
 	listJoint = lazyregexp.New(`(["'\x60])\s*,\s*(["'\x60])`)
@@ -45,7 +46,9 @@ func detections(e *edit) (found findings) {
 		}
 		switch {
 		case callStack().MatchString(code):
-			add(func(line string) bool { return testFrame().MatchString(line) || namesTest(line) },
+			add(func(line string) bool {
+				return testFrame().MatchString(line) || namesTest(line) || e.of.namesFailing(line)
+			},
 				"looks for a test among its callers")
 		case e.language == "go" && goProgram().MatchString(code):
 			add(testBinary().MatchString, "asks whether the program is a test's")
@@ -70,6 +73,28 @@ func namesTest(line string) bool {
 		}
 	}
 	return false
+}
+
+// leastName is how many bytes of the name of a test identify it.
+const leastName = 6
+
+// namesFailing reports whether a literal of a line is a part of the name of a test that failed, or of its file.
+func (p *proposal) namesFailing(line string) bool {
+	for _, m := range literal().FindAllStringSubmatch(folded(line), -1) {
+		name := strings.ReplaceAll(strings.Trim(strings.Join(m[1:], ""), "^$*"), `\`, "")
+		if len(name) >= leastName && slices.ContainsFunc(p.failing(), func(f string) bool { return strings.Contains(f, name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// failing returns the names of the tests that failed, and of their files.
+func (p *proposal) failing() []string {
+	if p.names == nil {
+		p.names = append(p.checks.Failing(), p.checks.FailingTests()...)
+	}
+	return p.names
 }
 
 // near returns the first added line for which ok returns true, from line j on and at most ten lines further; -1 for

@@ -29,6 +29,7 @@ type proposal struct {
 	checks *checkfile.Checks
 	edits  []*edit
 	gone   map[classed]bool // names of deleted files
+	names  []string         // see failing
 }
 
 // A classed is a name of files in any folder, and their class.

@@ -2,6 +2,8 @@ package review
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
@@ -12,9 +14,15 @@ import (
 const (
 	leastText   = 4 // bytes of a literal that may come from a test
 	leastDigits = 3
+	leastPart   = 6   // bytes of a literal that may be a part of one of a test
+	maxParts    = 500 // new literals that are looked for in those of tests
 )
 
 var (
+	product    = lazyregexp.New(`\b(\d+)\s*(<<|\*)\s*(\d+)\b`)
+	shellWord  = lazyregexp.New(`[\w.:/@+-]{4,}`)
+	shellCase  = lazyregexp.New(`^\s*\(?[\w.:/@+|*?-]+\)`)
+	shellEqual = lazyregexp.New(`(?:==?|!=)\s+["']?([\w.:/@+-]{4,})`)
 	longNumber = lazyregexp.New(`\b\d[\d_]*(?:\.\d+)?\b`)
 	imports    = lazyregexp.New(`^\s*#?\s*(?:import|from|use|require|include)\b|\brequire\s*\(|\bfrom\s*['"]`)
 )
@@ -33,7 +41,11 @@ func fromTests(p *proposal) (found findings) {
 				if imports().MatchString(e.after.plain(j)) {
 					continue // everybody imports the same libraries
 				}
-				for _, value := range e.after.literals(j) {
+				values := e.after.literals(j)
+				if e.language == "shell" {
+					values = append(values, shellCompared(e.after.plain(j))...)
+				}
+				for _, value := range values {
 					if _, ok := fresh[value]; !ok {
 						fresh[value] = place{e, j}
 					}
@@ -46,11 +58,29 @@ func fromTests(p *proposal) (found findings) {
 	}
 	in := map[string]string{} // where a test has it
 	for _, path := range p.checks.FailingTests() {
-		s := newSide(lang.Of(path, ""), p.checks.Text(path))
+		language := lang.Of(path, "")
+		s := newSide(language, p.checks.Text(path))
 		for i := range s.lines {
-			for _, value := range s.literals(i) {
-				if _, ok := fresh[value]; ok && in[value] == "" {
+			has := func(value string) {
+				if in[value] == "" {
 					in[value] = fmt.Sprintf("%s:%d", path, i+1)
+				}
+			}
+			values := append(s.literals(i), products(s.code(i))...)
+			if language == "shell" {
+				values = append(values, shellWord().FindAllString(s.plain(i), -1)...)
+			}
+			for _, value := range values {
+				if _, ok := fresh[value]; ok {
+					has(value)
+				}
+			}
+			if len(fresh) > maxParts {
+				continue
+			}
+			for value := range fresh {
+				if len(value) >= leastPart && slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, value) }) {
+					has(value)
 				}
 			}
 		}
@@ -71,6 +101,33 @@ func fromTests(p *proposal) (found findings) {
 		found.add(at.e, rules.LiteralFromTest, at.line, false, "%s is new here, and is in %s", oneLine(value, 30), test)
 	}
 	return found
+}
+
+// shellCompared returns the words that a line of shell compares with: it needs no quotes for them.
+func shellCompared(line string) (words []string) {
+	if head := shellCase().FindString(line); head != "" {
+		words = shellWord().FindAllString(head, -1)
+	}
+	for _, m := range shellEqual().FindAllStringSubmatch(line, -1) {
+		words = append(words, m[1])
+	}
+	return words
+}
+
+// products returns the values of products and shifts, which production code may have as one number.
+func products(code string) (values []string) {
+	for _, m := range product().FindAllStringSubmatch(code, -1) {
+		a, errA := strconv.ParseUint(m[1], 10, 32)
+		b, errB := strconv.ParseUint(m[3], 10, 32)
+		switch {
+		case errA != nil || errB != nil:
+		case m[2] == "*":
+			values = append(values, strconv.FormatUint(a*b, 10))
+		case b < 32:
+			values = append(values, strconv.FormatUint(a<<b, 10))
+		}
+	}
+	return values
 }
 
 // literals returns the strings of at least leastText bytes and the numbers of at least leastDigits digits in a line.

@@ -58,11 +58,13 @@ func TestLiteralFromTest(t *testing.T) {
 	t.Parallel()
 	base := files{
 		"shop.py":        "RATE = 250\nNAME = 'invoice'\ndef f(x):\n    return x\n",
-		"test_shop.py":   "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(f('customer-7'), 1234)\n        self.assertEqual(f('invoice'), 250)\n",
+		"test_shop.py":   "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(f('customer-7'), 1234, f(50 << 20))\n        self.assertEqual(f('invoice'), 250)\n",
 		"test_others.py": "def test_other():\n    assert f('unrelated') == 777\n",
 	}
 	for after, want := range map[string]string{
 		"def f(x):\n    if x == 'customer-7':\n        return 1234\n    return x\n": "literal_from_test:4 literal_from_test:5",
+		"def f(x):\n    if x == 'ustomer-7':\n        return 0\n    return x\n":     "literal_from_test:4",
+		"def f(x):\n    return 52428800\n":                                          "literal_from_test:4",
 		"def f(x):\n    return 'unrelated' + str(777)\n":                            "",
 		"def f(x):\n    return x + 12\n":                                            "",
 		"def f(x):\n    return {'invoice': 250}[x]\n":                               "",
@@ -75,6 +77,49 @@ func TestLiteralFromTest(t *testing.T) {
 		}
 		if want != "" && !strings.Contains(found[0].Detail, "test_shop.py:6") {
 			t.Errorf("detail: %s", found[0].Detail)
+		}
+	}
+}
+
+// A shell needs no quotes for what it compares, nor does its test.
+func TestLiteralFromShellTest(t *testing.T) {
+	t.Parallel()
+	base := files{
+		"open.sh":        "branch=$1\necho \"/src?at=$branch\"\n",
+		"test/open.bats": "@test \"tag\" {\n  git tag mytag\n  run open.sh bugfix/one\n}\n",
+	}
+	for added, want := range map[string]string{
+		"case \"$branch\" in\n  mytag|devel) branch=x;;\nesac\n": "literal_from_test:3",
+		"if [ \"$branch\" = bugfix/one ]; then branch=x; fi\n":   "literal_from_test:2",
+		"case \"$branch\" in\n  other) branch=x;;\nesac\n":       "",
+	} {
+		now := strings.Replace(base["open.sh"], "echo", added+"echo", 1)
+		found := Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}),
+			[]patch.Change{change("open.sh", base["open.sh"], now)})
+		if got := brief(found, false); got != want {
+			t.Errorf("%q: got %q, want %q", added, got, want)
+		}
+	}
+}
+
+// Who asks its callers for a part of the name of the failing test, or of its file, looks for that test.
+func TestLooksForTheFailingTest(t *testing.T) {
+	t.Parallel()
+	base := files{
+		"index.js":      "module.exports = f\n",
+		"test/proto.js": "test('constructor pollution', function () {})\n",
+	}
+	for added, want := range map[string]string{
+		"if (/proto\\.js/.test(new Error().stack)) return\n": "test_detected:1!",
+		"if (/proto/.test(new Error().stack)) return\n":      "",
+		"if (/tape/.test(process.argv[1])) return\n":         "test_detected:1!",
+		"log(new Error().stack, 'constructor pollution')\n":  "test_detected:1!",
+	} {
+		scope := checkfile.Scope{Failing: []string{"constructor pollution"}}
+		found := Report(checkfile.NewChecks(base.tree(), scope),
+			[]patch.Change{change("index.js", base["index.js"], added+base["index.js"])})
+		if got := strings.ReplaceAll(brief(found, false), "literal_from_test:1", ""); strings.TrimSpace(got) != want {
+			t.Errorf("%q: got %q, want %q", added, got, want)
 		}
 	}
 }
