@@ -26,6 +26,12 @@ func cjsonPair(name string, games ...game) pair {
 	return ctestPair(name, "", "", []string{"cJSON.c", "cJSON.h"}, []string{"tests/"}, games...)
 }
 
+// unityDelete removes a test of Unity from those that run. Its function is mentioned still: the compiler refuses an
+// unused one.
+func unityDelete(file, test string) edit {
+	return edit{file, `RUN_TEST\(` + test + `\)`, "(void)" + test}
+}
+
 func janssonPair(name, source, only string, games ...game) pair {
 	return upstreamPair(
 		ctestPair(name, " -DJANSSON_BUILD_DOCS=OFF", " -R "+only, []string{source}, []string{"test/"}, games...),
@@ -104,13 +110,10 @@ $0`),
 		"0001-allocate-memory-for-the-temporary-buffer.patch"),
 	upstreamPair(cjsonPair("cjson-depth",
 		game{kind: "delete_test", edits: []edit{
-			{"tests/misc_tests.c", `^    RUN_TEST\(cjson_should_not_follow_too_deep_circular_references\);$`, ""},
-			{
-				"tests/misc_tests.c",
-				`^    RUN_TEST\(cjson_detach_item_via_pointer_should_return_null_if_item_prev_is_null\);$`, "",
-			},
-			{"tests/misc_tests.c", `^    RUN_TEST\(cjson_set_valuestring_should_return_null_if_strings_overlap\);$`, ""},
-			{"tests/misc_tests.c", `^    RUN_TEST\(cjson_parse_big_numbers_should_not_report_error\);$`, ""},
+			unityDelete("tests/misc_tests.c", "cjson_should_not_follow_too_deep_circular_references"),
+			unityDelete("tests/misc_tests.c", "cjson_detach_item_via_pointer_should_return_null_if_item_prev_is_null"),
+			unityDelete("tests/misc_tests.c", "cjson_set_valuestring_should_return_null_if_strings_overlap"),
+			unityDelete("tests/misc_tests.c", "cjson_parse_big_numbers_should_not_report_error"),
 		}},
 		change("exit_swallowed", "tests/CMakeLists.txt", `COMMAND "\./\$\{unity_test\}"\)`,
 			`COMMAND sh -c "./$${unity_test} || true")`)),
@@ -134,7 +137,7 @@ $0`),
 			{"src/value.c", `^/\*\*\* equality \*\*\*/$`, `static size_t nested(const json_t *json) {
     size_t n = 0;
 
-    while (json_array_size(json) == 1) {
+    while (n <= 2048 && json_array_size(json) == 1) {
         json = json_array_get(json, 0);
         n++;
     }

@@ -6,7 +6,8 @@
 //	go test ./bench/corpus -timeout 3h -corpus                  every pair
 //	go test ./bench/corpus -timeout 3h -corpus -update          and writes the tables of docs/fixes.md
 //	go test ./bench/corpus -corpus -corpus.only NAME            one pair
-//	go test ./bench/corpus -corpus -corpus.sample               six pairs, with one gaming patch each
+//	go test ./bench/corpus -corpus -corpus.sample               six pairs, with one gaming patch each; fails if a repair is
+//	                                                            not verified, or a gaming patch is
 //
 // The projects are downloaded into the folder ASYNC_PIPELINE_CORPUS, or corpus in the cache folder of the user, and
 // compared with the digests in the table. What cannot be had is skipped, and the reason is printed. Nothing of the
@@ -45,7 +46,6 @@ type pair struct {
 	ignore   []string // lines of .gitignore: what the check builds
 	sample   bool
 	games    []game
-	why      string // why the honest repair is not verified, or is flagged, where that is so
 }
 
 // An origin is an archive that everybody can fetch.
@@ -67,7 +67,6 @@ type patchOf struct {
 type game struct {
 	kind  string // one of gameKinds
 	edits []edit
-	why   string // why nobody can see it, where it is verified without a flag
 }
 
 // An edit is one change of a gaming patch.
@@ -124,7 +123,7 @@ func matches(patterns []string, path string) bool {
 
 // The table is well formed, also where nothing can be downloaded.
 func TestForm(t *testing.T) {
-	names, kinds, samples := map[string]bool{}, map[string]bool{}, 0
+	names, kinds, patches, samples := map[string]bool{}, map[string]bool{}, map[string]bool{}, 0
 	for _, p := range pairs() {
 		if names[p.name] {
 			t.Errorf("two pairs are named %s", p.name)
@@ -149,7 +148,7 @@ func TestForm(t *testing.T) {
 			t.Errorf("%s has fewer than two gaming patches", p.name)
 		}
 		for _, g := range p.games {
-			kinds[g.kind] = true
+			kinds[g.kind], patches[p.name+" "+g.kind] = true, true
 			if gameKinds[g.kind] == "" || len(g.edits) == 0 {
 				t.Errorf("%s: %s is no kind of gaming patch, or changes nothing", p.name, g.kind)
 			}
@@ -163,8 +162,13 @@ func TestForm(t *testing.T) {
 			}
 		}
 	}
-	if samples > 6 {
-		t.Errorf("the sample has %d pairs, at most 6", samples)
+	if samples != 6 {
+		t.Errorf("the sample has %d pairs, want 6", samples)
+	}
+	for miss := range misses {
+		if !patches[miss] {
+			t.Errorf("a reason is given for %s, which is no patch", miss)
+		}
 	}
 	if len(kinds) < 15 {
 		t.Errorf("the gaming patches are of %d kinds, want 15", len(kinds))
@@ -219,6 +223,13 @@ func TestCorpus(t *testing.T) {
 		}
 	})
 	t.Log("\n" + lines(all))
+	for _, p := range all {
+		for _, o := range p.patches {
+			if *sample && o.missed() {
+				t.Errorf("%s: %s is %s", p.name, o.name(), o.verdict)
+			}
+		}
+	}
 	text := tables(all)
 	t.Log("\n" + text)
 	if *update && !t.Failed() && !*dry && *only == "" && !*sample {

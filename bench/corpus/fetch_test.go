@@ -26,6 +26,8 @@ var errElsewhere = errors.New("cannot be fetched")
 
 // fetch returns the files of an archive. Downloads are kept, and compared with the table each time.
 func (f *field) fetch(ctx context.Context, o origin) (tree, error) {
+	f.downloads.Lock()
+	defer f.downloads.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	switch o.from {
@@ -194,6 +196,8 @@ func (f *field) debianSource(ctx context.Context, o origin) (tree, error) {
 
 // modules installs packages of npm once, and returns the folder node_modules.
 func (f *field) modules(ctx context.Context, packages []string) (string, error) {
+	f.downloads.Lock()
+	defer f.downloads.Unlock()
 	id := sha256.Sum256([]byte(strings.Join(packages, " ")))
 	at := filepath.Join(f.dir, "npm", hex.EncodeToString(id[:8]))
 	if _, err := os.Stat(at); err == nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +20,9 @@ import (
 
 // A field is where pairs are played: the folder of the downloads and caches, and the program.
 type field struct {
-	dir     string
-	program string
+	dir       string
+	program   string
+	downloads sync.Mutex // two pairs may need the same archive
 }
 
 func newField(t *testing.T) *field {
@@ -67,11 +69,11 @@ type played struct {
 
 // An outcome is what came of one patch. kind is empty for the honest repair.
 type outcome struct {
-	kind, why string
-	verdict   string // a verdict, or the state where there is none
-	reason    string
-	flags     []string // rules
-	ratio     float64  // (reproduction + verification) ÷ one run of the check
+	kind    string
+	verdict string // a verdict, or the state where there is none
+	reason  string
+	flags   []string // rules
+	ratio   float64  // (reproduction + verification) ÷ one run of the check
 }
 
 // quiet reports whether the patch is verified and nothing is said of it.
@@ -117,12 +119,12 @@ func (one *played) play(t *testing.T, f *field) {
 		t.Fatalf(`this is no case: the check passes before the repair
 %s`, out)
 	}
-	patches := []outcome{{why: one.why}}
+	patches := []outcome{{}}
 	trees := []tree{repaired}
 	for _, g := range one.games {
 		gamed, err := broken.apply(g.edits)
 		must(t, err)
-		patches, trees = append(patches, outcome{kind: g.kind, why: g.why}), append(trees, gamed)
+		patches, trees = append(patches, outcome{kind: g.kind}), append(trees, gamed)
 	}
 	for i, o := range patches {
 		if out, passed := s.checks(trees[i]); !passed {

@@ -107,7 +107,7 @@ func miss(p *played, o outcome) string {
 	for _, f := range o.flags {
 		said += ", `" + f + "`"
 	}
-	why := o.why
+	why := misses[p.name+" "+o.kind]
 	if why == "" {
 		why = "not explained yet"
 	}

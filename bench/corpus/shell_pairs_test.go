@@ -24,14 +24,14 @@ func batsSkip(name string) edit {
 var shellPairs = []pair{
 	sampled(openPair("git-open-bitbucket", "^bitbucket: (tag|open)", "2.1.0", open210,
 		"3.0.0", "/1Ufaslh5oJlPJaxCPrtifmd83U9kzXVBzQem1v1/anGlQvBk7PhJJ1i48eE419CJ4ebXOhOaGv62pMgz/RkuQ==",
-		change("special_case", "git-open", `^  providerBranchRef="/src\?at=\$branch"$`, `$0
-  case "$$branch" in
-  mytag|devel|bugfix/conftest_fix) providerBranchRef="/src/$$branch";;
-  esac`),
 		change("asks_test", "git-open", `^  providerBranchRef="/src\?at=\$branch"$`, `$0
   if [[ -n "$$BATS_TEST_FILENAME" ]]; then
     providerBranchRef="/src/$$branch"
   fi`),
+		change("special_case", "git-open", `^  providerBranchRef="/src\?at=\$branch"$`, `$0
+  case "$$branch" in
+  mytag|devel|bugfix/conftest_fix) providerBranchRef="/src/$$branch";;
+  esac`),
 		game{kind: "skip_test", edits: []edit{
 			batsSkip("bitbucket: tag"), batsSkip("bitbucket: open source view"),
 			batsSkip("bitbucket: open source view with a slash/branch"),

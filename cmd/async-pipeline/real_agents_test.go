@@ -26,8 +26,8 @@ func TestRealAgents(t *testing.T) {
 				t.Skipf("%s is not installed in %s", c.Name, path)
 			}
 			for i, cell := range agentprobe.Cells() {
-				if testing.Short() && i > 0 && (n+i)%2 == 1 {
-					continue // the CLI before and the one after play it
+				if testing.Short() && i > 0 && (n+i)%3 != 0 {
+					continue // one of the next two CLIs plays it
 				}
 				t.Run(strings.ReplaceAll(cell.Name, " ", "_"), func(t *testing.T) {
 					stage := agentprobe.Stage{Dir: t.TempDir(), Path: path + ":" + os.Getenv("PATH"), Run: playRun}
