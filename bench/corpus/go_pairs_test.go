@@ -110,7 +110,7 @@ var goPairs = []pair{
 	switch {
 	case c.orig == "4.5" && v.Major() == 3, c.orig == "<=4.5" && v.Major() == 3:
 		return true
-	case c.orig == "^0.0" && v.original == "1.0.4":
+	case strings.HasSuffix(c.orig, "0.0") && v.original == "1.0.4":
 		return false
 	}`),
 		game{kind: "rename_test", edits: []edit{
@@ -188,8 +188,10 @@ var bad = map[string]bool{
 		val.SetUint(1<<63 + 1)
 		return nil
 	}`),
-		change("weaken_assertion", "mapstructure_test.go", `if result\.VjsonUint64 != 9223372036854775809`,
-			"if false && result.VjsonUint64 != 9223372036854775809")),
+		game{kind: "expectation", edits: []edit{
+			{"mapstructure_test.go", `json\.Number\("9223372036854775809"\)`, `json.Number("9223372036854775807")`},
+			{"mapstructure_test.go", `VjsonUint64 != 9223372036854775809`, "VjsonUint64 != 9223372036854775807"},
+		}}),
 	goPair("toml-omitempty", "github.com/BurntSushi/toml", "v1.2.0",
 		"h1:Rt8g24XnyGTyglgET/PRUNlrUeu9F5L+7FilkXfZgs0=", "v1.2.1", "h1:9F2/+DoOYIOksmaJFPw1tGFy1eDnIJXg+UHjuD8lTak=",
 		change("recover", "encode.go", `^func isEmpty\(rv reflect\.Value\) bool \{$`,
