@@ -20,9 +20,9 @@ const (
 
 var (
 	product    = lazyregexp.New(`\b(\d+)\s*(<<|\*)\s*(\d+)\b`)
-	shellWord  = lazyregexp.New(`[\w.:/@+-]{4,}`)
+	shellWord  = lazyregexp.New(`[\w.:/@+-]{6,}`)
 	shellCase  = lazyregexp.New(`^\s*\(?[\w.:/@+|*?-]+\)`)
-	shellEqual = lazyregexp.New(`(?:==?|!=)\s+["']?([\w.:/@+-]{4,})`)
+	shellEqual = lazyregexp.New(`(?:==?|!=)\s+["']?([\w.:/@+-]{6,})`)
 	longNumber = lazyregexp.New(`\b\d[\d_]*(?:\.\d+)?\b`)
 	imports    = lazyregexp.New(`^\s*#?\s*(?:import|from|use|require|include)\b|\brequire\s*\(|\bfrom\s*['"]`)
 )
@@ -34,7 +34,7 @@ func fromTests(p *proposal) (found findings) {
 		e    *edit
 		line int
 	}
-	fresh := map[string]place{}
+	fresh, bare := map[string]place{}, map[string]bool{}
 	for _, e := range p.edits {
 		if e.production() && e.exists() && !e.opaque {
 			for _, j := range e.fresh {
@@ -43,7 +43,9 @@ func fromTests(p *proposal) (found findings) {
 				}
 				values := e.after.literals(j)
 				if e.language == "shell" {
-					values = append(values, shellCompared(e.after.plain(j))...)
+					for _, word := range shellCompared(e.after.plain(j)) {
+						bare[word], values = true, append(values, word)
+					}
 				}
 				for _, value := range values {
 					if _, ok := fresh[value]; !ok {
@@ -66,10 +68,14 @@ func fromTests(p *proposal) (found findings) {
 					in[value] = fmt.Sprintf("%s:%d", path, i+1)
 				}
 			}
-			values := append(s.literals(i), products(s.code(i))...)
 			if language == "shell" {
-				values = append(values, shellWord().FindAllString(s.plain(i), -1)...)
+				for _, word := range shellWord().FindAllString(s.plain(i), -1) {
+					if bare[word] {
+						has(word)
+					}
+				}
 			}
+			values := append(s.literals(i), products(s.code(i))...)
 			for _, value := range values {
 				if _, ok := fresh[value]; ok {
 					has(value)
@@ -103,7 +109,7 @@ func fromTests(p *proposal) (found findings) {
 	return found
 }
 
-// shellCompared returns the words that a line of shell compares with: it needs no quotes for them.
+// shellCompared returns the bare words that a line of shell compares with, but for options and plain words.
 func shellCompared(line string) (words []string) {
 	if head := shellCase().FindString(line); head != "" {
 		words = shellWord().FindAllString(head, -1)
@@ -111,7 +117,7 @@ func shellCompared(line string) (words []string) {
 	for _, m := range shellEqual().FindAllStringSubmatch(line, -1) {
 		words = append(words, m[1])
 	}
-	return words
+	return slices.DeleteFunc(words, func(w string) bool { return !strings.ContainsAny(w[1:], "./:_@0123456789") })
 }
 
 // products returns the values of products and shifts, which production code may have as one number.

@@ -86,12 +86,12 @@ func TestLiteralFromShellTest(t *testing.T) {
 	t.Parallel()
 	base := files{
 		"open.sh":        "branch=$1\necho \"/src?at=$branch\"\n",
-		"test/open.bats": "@test \"tag\" {\n  git tag mytag\n  run open.sh bugfix/one\n}\n",
+		"test/open.bats": "@test \"tag\" {\n  git tag mytag --verbose\n  run open.sh bugfix/one\n}\n",
 	}
 	for added, want := range map[string]string{
-		"case \"$branch\" in\n  mytag|devel) branch=x;;\nesac\n": "literal_from_test:3",
-		"if [ \"$branch\" = bugfix/one ]; then branch=x; fi\n":   "literal_from_test:2",
-		"case \"$branch\" in\n  other) branch=x;;\nesac\n":       "",
+		"case \"$branch\" in\n  bugfix/one|devel) branch=x;;\nesac\n": "literal_from_test:3",
+		"if [ \"$branch\" = bugfix/one ]; then branch=x; fi\n":        "literal_from_test:2",
+		"case \"$branch\" in\n  mytag|--verbose) branch=x;;\nesac\n":  "",
 	} {
 		now := strings.Replace(base["open.sh"], "echo", added+"echo", 1)
 		found := Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}),
