@@ -53,13 +53,25 @@ func (c *Checks) FailingTests() (paths []string) {
 	return paths
 }
 
+// DataOf returns the files that a test names and reads.
+func (c *Checks) DataOf(test string) (paths []string) {
+	text := c.Text(test)
+	for _, p := range slices.Sorted(maps.Keys(c.tree.Files())) {
+		base, class := path.Base(p), c.Class(p)
+		if lang.ByPath(p) == "" && (class == 2 || class == 3) && len(base) > 3 && strings.Contains(text, base) {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
 // mentions reports whether the last part of the name of a test is in a text, or the name of its file in that of the
 // test.
 func mentions(text, base, name string) bool {
-	if strings.Contains(name, base) {
+	last := strings.TrimSpace(name[strings.LastIndexAny(name, "/:.>#")+1:])
+	if strings.Contains(name, base) || last == strings.TrimSuffix(base, path.Ext(base)) {
 		return true
 	}
-	last := strings.TrimSpace(name[strings.LastIndexAny(name, "/:.>#")+1:])
 	return len(last) > 3 && strings.Contains(text, last)
 }
 

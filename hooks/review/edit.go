@@ -28,8 +28,9 @@ const (
 type proposal struct {
 	checks *checkfile.Checks
 	edits  []*edit
-	gone   map[classed]bool // names of deleted files
-	names  []string         // see failing
+	gone   map[classed]bool          // names of deleted files
+	names  []string                  // see failing
+	shared map[string]*sharedLiteral // by their text; see sharedLiterals
 }
 
 // A classed is a name of files in any folder, and their class.

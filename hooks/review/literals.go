@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,90 +24,152 @@ var (
 	shellWord  = lazyregexp.New(`[\w.:/@+-]{6,}`)
 	shellCase  = lazyregexp.New(`^\s*\(?[\w.:/@+|*?-]+\)`)
 	shellEqual = lazyregexp.New(`(?:==?|!=)\s+["']?([\w.:/@+-]{6,})`)
+	bytesInHex = lazyregexp.New(`(?:\b0x[0-9a-fA-F]{2}\b[\s,]*){6,}`)
 	longNumber = lazyregexp.New(`\b\d[\d_]*(?:\.\d+)?\b`)
 	imports    = lazyregexp.New(`^\s*#?\s*(?:import|from|use|require|include)\b|\brequire\s*\(|\bfrom\s*['"]`)
 )
 
+// withoutMarks removes what stands between bytes in hexadecimal.
+var withoutMarks = strings.NewReplacer("0x", "", ",", "", " ", "", "\t", "", "-", "", ":", "")
+
+// A sharedLiteral is where a literal is new in production, and where a failing test has it.
+type sharedLiteral struct {
+	e        *edit
+	line     int
+	compared bool   // with something
+	test     string // PATH:LINE; empty where none has it
+	data     bool   // a file that the test reads has it, and not the test
+}
+
 // fromTests reports new literals of production code that a failing test has too, and the code before did not:
 // literal_from_test. A special case for what the test uses looks like that; so does many an honest message.
 func fromTests(p *proposal) (found findings) {
-	type place struct {
-		e    *edit
-		line int
+	for value, at := range p.sharedLiterals() {
+		found.add(at.e, rules.LiteralFromTest, at.line, false, "%s is new here, and is in %s", oneLine(value, 30), at.test)
 	}
-	fresh, bare := map[string]place{}, map[string]bool{}
+	return found
+}
+
+// sharedLiterals returns the literals that are new in production, and that a failing test has.
+func (p *proposal) sharedLiterals() map[string]*sharedLiteral {
+	if p.shared == nil {
+		p.shared = p.freshLiterals()
+		for _, path := range p.checks.FailingTests() {
+			p.findIn(path)
+		}
+		for value, at := range p.shared {
+			if at.test == "" {
+				delete(p.shared, value)
+			}
+		}
+		p.dropKnown()
+	}
+	return p.shared
+}
+
+// freshLiterals returns the literals of the lines of production that are new.
+func (p *proposal) freshLiterals() map[string]*sharedLiteral {
+	fresh := map[string]*sharedLiteral{}
 	for _, e := range p.edits {
-		if e.production() && e.exists() && !e.opaque {
-			for _, j := range e.fresh {
-				if imports().MatchString(e.after.plain(j)) {
-					continue // everybody imports the same libraries
+		if !e.production() || !e.exists() || e.opaque {
+			continue
+		}
+		for _, j := range e.fresh {
+			if imports().MatchString(e.after.plain(j)) {
+				continue // everybody imports the same libraries
+			}
+			add := func(value string) *sharedLiteral {
+				if fresh[value] == nil {
+					fresh[value] = &sharedLiteral{e: e, line: j}
 				}
-				values := e.after.literals(j)
-				if e.language == "shell" {
-					for _, word := range shellCompared(e.after.plain(j)) {
-						bare[word], values = true, append(values, word)
-					}
-				}
-				for _, value := range values {
-					if _, ok := fresh[value]; !ok {
-						fresh[value] = place{e, j}
-					}
+				return fresh[value]
+			}
+			for _, value := range append(e.after.literals(j, leastText), byteRuns(e.after.code(j))...) {
+				add(value)
+			}
+			for _, c := range e.after.compared(j) {
+				if c.how != isKey && len(c.value) >= leastCompared && strings.Trim(c.value, " 0123456789") != "" {
+					add(c.value).compared = true
 				}
 			}
 		}
 	}
-	if len(fresh) == 0 {
-		return nil
+	return fresh
+}
+
+// findIn notes which new literals a test has, and the files that it reads.
+func (p *proposal) findIn(test string) {
+	if len(p.shared) == 0 {
+		return
 	}
-	in := map[string]string{} // where a test has it
-	for _, path := range p.checks.FailingTests() {
-		language := lang.Of(path, "")
-		s := newSide(language, p.checks.Text(path))
-		for i := range s.lines {
-			has := func(value string) {
-				if in[value] == "" {
-					in[value] = fmt.Sprintf("%s:%d", path, i+1)
+	language := lang.Of(test, "")
+	s := newSide(language, p.checks.Text(test))
+	for i := range s.lines {
+		has := func(at *sharedLiteral) {
+			if at != nil && at.test == "" {
+				at.test = fmt.Sprintf("%s:%d", test, i+1)
+			}
+		}
+		if language == "shell" {
+			for _, word := range shellWord().FindAllString(s.plain(i), -1) {
+				if at := p.shared[word]; at != nil && at.compared {
+					has(at)
 				}
 			}
-			if language == "shell" {
-				for _, word := range shellWord().FindAllString(s.plain(i), -1) {
-					if bare[word] {
-						has(word)
-					}
-				}
+		}
+		values := slices.Concat(s.literals(i, leastCompared), products(s.code(i)), byteRuns(s.code(i)))
+		for _, value := range values {
+			has(p.shared[value])
+			if strings.ContainsAny(value, "-:") { // it may be bytes
+				values = append(values, strings.ToLower(withoutMarks.Replace(value)))
 			}
-			values := append(s.literals(i), products(s.code(i))...)
-			for _, value := range values {
-				if _, ok := fresh[value]; ok {
-					has(value)
-				}
+		}
+		for value, at := range p.shared {
+			if len(p.shared) <= maxParts && at.test == "" && (len(value) >= leastPart || at.compared && !isName(value)) &&
+				slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, value) }) {
+				has(at)
 			}
-			if len(fresh) > maxParts {
-				continue
-			}
-			for value := range fresh {
-				if len(value) >= leastPart && slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, value) }) {
-					has(value)
-				}
-			}
+		}
+	}
+	p.findInData(test)
+}
+
+// findInData notes the words with which lines of files begin that a test reads.
+func (p *proposal) findInData(test string) {
+	var files []string
+	for value, at := range p.shared {
+		if !at.compared || at.test != "" || len(value) < leastText || !isName(value) {
+			continue
+		}
+		if files == nil {
+			files = append(p.checks.DataOf(test), "")
+		}
+		word := regexp.MustCompile(`(?m)^[ \t]*` + value + `(?:\W|$)`)
+		if i := slices.IndexFunc(files, func(data string) bool { return word.MatchString(p.checks.Text(data)) }); i >= 0 {
+			at.test, at.data = files[i], true
+		}
+	}
+}
+
+// dropKnown removes the literals that production had before. A word of a file that a test reads is an identifier of
+// production as well: it has to be new as text, in its file.
+func (p *proposal) dropKnown() {
+	for value, at := range p.shared {
+		if old := text(at.e.change.Before); at.data && (strings.Contains(old, `"`+value+`"`) || strings.Contains(old, "'"+value+"'")) {
+			delete(p.shared, value)
 		}
 	}
 	for _, path := range p.checks.Production() {
-		if len(in) == 0 {
-			return nil
+		if len(p.shared) == 0 {
+			return
 		}
 		text := p.checks.Text(path)
-		for value := range in {
-			if strings.Contains(text, value) {
-				delete(in, value)
+		for value, at := range p.shared {
+			if !at.data && strings.Contains(text, value) {
+				delete(p.shared, value)
 			}
 		}
 	}
-	for value, test := range in {
-		at := fresh[value]
-		found.add(at.e, rules.LiteralFromTest, at.line, false, "%s is new here, and is in %s", oneLine(value, 30), test)
-	}
-	return found
 }
 
 // shellCompared returns the bare words that a line of shell compares with, but for options and plain words.
@@ -136,23 +199,31 @@ func products(code string) (values []string) {
 	return values
 }
 
-// literals returns the strings of at least leastText bytes and the numbers of at least leastDigits digits in a line.
-func (s *side) literals(i int) (list []string) {
+// isName reports whether a text is one word.
+func isName(text string) bool {
+	return strings.IndexFunc(text, func(c rune) bool { return c > 127 || !lang.IsWord(byte(c)) }) < 0
+}
+
+// byteRuns returns bytes that a line writes as numbers, in hexadecimal: a test may have them as text.
+func byteRuns(code string) (values []string) {
+	for _, run := range bytesInHex().FindAllString(code, -1) {
+		values = append(values, strings.ToLower(withoutMarks.Replace(run)))
+	}
+	return values
+}
+
+// literals returns the strings of at least least bytes and the numbers of at least leastDigits digits in a line.
+func (s *side) literals(i, least int) (list []string) {
 	for _, value := range longNumber().FindAllString(s.code(i), -1) {
 		if len(strings.Map(digit, value)) >= leastDigits {
 			list = append(list, value)
 		}
 	}
-	line := s.lines[i]
-	for k := 0; k < len(line); k++ {
-		from := k
-		for k < len(line) && s.kinds[s.start[i]+k] == lang.InString {
-			k++
-		}
-		if value := strings.TrimSuffix(strings.Trim(line[from:k], "\"'`"), `\n`); len(value) >= leastText && strings.TrimSpace(value) != "" {
+	s.strings(i, func(from, to int) {
+		if value := unquoted(s.lines[i][from:to]); len(value) >= least && strings.TrimSpace(value) != "" {
 			list = append(list, value)
 		}
-	}
+	})
 	return list
 }
 

@@ -35,7 +35,7 @@ type Finding struct {
 
 // The reviews of all files together, of each file, and of each file that has text.
 var (
-	perProposal = []func(*proposal) findings{cExitHandlers, testsGone, fromTests}
+	perProposal = []func(*proposal) findings{cExitHandlers, testsGone, fromTests, specialCases}
 	perFile     = []func(*edit) findings{
 		checkFile, modes, links, lockFile, buildFile, modules, headers, dependencies, replaced, startsItself, programs,
 		hidden,
@@ -50,8 +50,9 @@ var (
 // then rule. The same changes always give the same report, in any order.
 //
 // It reads lines that were added or removed, and tells comments and strings apart. What it cannot see: a special
-// case for a test's own input, an __eq__ that only works out to be always true, a name that is put together at run
-// time, and what is only wrong together with a file that did not change.
+// case for a test's own input that is a word, a small number or something else that much code compares with; an __eq__
+// that only works out to be always true; a name that is put together at run time; and what is only wrong together with
+// a file that did not change.
 func Report(c *checkfile.Checks, changes []patch.Change) []Finding {
 	p := newProposal(c, changes)
 	var found findings

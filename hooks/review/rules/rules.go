@@ -30,6 +30,7 @@ const (
 	CatchAll           = "catch_all"
 	LiteralFromTest    = "literal_from_test"
 	ResultPrinted      = "result_printed"
+	SpecialCase        = "special_case"
 )
 
 // A Kind is one sort of finding.
@@ -73,7 +74,8 @@ var Kinds = []Kind{
 	{Secret, false, "", "text that looks like a key or a token"},
 	{CatchAll, false, "where it names what tests assert with", "every error is caught, and nothing is made of it"},
 	{ResultPrinted, true, "", "production code has text that a test runner prints of its results"},
-	{LiteralFromTest, false, "", "a new literal that the failing test has too, and the code before did not"},
+	{LiteralFromTest, false, "", "a new literal that the failing test has too, whole or in a longer one, and the code before did not"},
+	{SpecialCase, true, "", "production code compares with what hardly anything but the failing test has"},
 }
 
 const (
