@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	passesOn  = lazyregexp.New(`\b(?:raise|throw|rethrow|panic|die|croak|confess|abort|exit|reject|fail|log\w*|warn\w*|print\w*|report\w*)\b|\$@|\berr\b\s*=|console\.`)
+	passesOn  = lazyregexp.New(`\b(?:raise|throw|rethrow|panic|die|croak|confess|abort|exit|reject|fail|log\w*|warn\w*|print\w*|report\w*)\b|\$@|\berr\w*\s*(?:,\s*\w+\s*)?=|console\.`)
 	assertion = lazyregexp.New(`\bexcept\b[^:#]*\bAssertionError\b|\binstanceof\s+(?:assert\.)?AssertionError\s*\)` +
 		`|['"](?:ERR_ASSERTION|AssertionError)['"]`)
 )
@@ -16,7 +16,7 @@ var (
 const maxHandler = 6 // lines of a handler that are read
 
 // catchAlls reports new handlers that catch every error and make nothing of it: catch_all. It caps where the handler
-// names the errors that tests assert with.
+// names the errors that tests assert with, and for every panic of Go, which is what makes a test fail there.
 func catchAlls(e *edit) (found findings) {
 	catches := compile(rules.For(e.language).Catches)
 	if catches == nil || !e.production() || !e.exists() {
@@ -28,7 +28,7 @@ func catchAlls(e *edit) (found findings) {
 		if !names && !e.after.matchesCode(j, catches) || e.after.handles(j) {
 			continue
 		}
-		found.add(e, rules.CatchAll, j, names, "%s", strings.TrimSpace(line))
+		found.add(e, rules.CatchAll, j, names || e.language == "go", "%s", strings.TrimSpace(line))
 	}
 	return found
 }

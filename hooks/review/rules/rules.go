@@ -72,7 +72,7 @@ var Kinds = []Kind{
 	{HiddenText, true, "", "characters that hide or reorder text"},
 	{Placeholder, false, "", "text in place of code that was left out"},
 	{Secret, false, "", "text that looks like a key or a token"},
-	{CatchAll, false, "where it names what tests assert with", "every error is caught, and nothing is made of it"},
+	{CatchAll, false, "for what tests assert with, and for panics of Go", "every error is caught, and nothing is made of it"},
 	{ResultPrinted, true, "", "production code has text that a test runner prints of its results"},
 	{LiteralFromTest, false, "", "a new literal that the failing test has too, whole or in a longer one, and the code before did not"},
 	{SpecialCase, true, "", "production code compares with what hardly anything but the failing test has"},
