@@ -16,6 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
 
@@ -197,17 +198,22 @@ func (a *attempts) try(ctx context.Context, of *int, last told) (tried, error) {
 		c.Result = verify.Run(ctx, v)
 		row := &a.rows[len(a.rows)-1]
 		row.Verdict, row.VerificationMS = new(c.Verdict), c.Checks.DurationMS
-		a.log.Step("%s: %s", a.budget.Attempt(), &c.Result)
+		c.attempt = a.budget.Attempt().String()
+		if a.tier == sandbox.View || c.Verdict != verify.Verified {
+			a.log.Step("%s: %s", c.attempt, &c.Result)
+		} else {
+			c.untold = true
+		}
 		if a.best == nil || verify.Better(c.Verdict, a.best.Verdict) {
 			a.best = c
 		}
 		t.next.Tail += c.Feedback
 		t.next.failure = c.Fingerprint()
-		again := c.Verdict == verify.Unverified
+		again := c.Verdict == verify.Unverified && !c.NoSpace
 		t.more = again && class != failure.Fatal && class != failure.Lifecycle
 		// A difference that fails is no reason to ask an agent again that cannot go on.
 		t.failed = again && (class == failure.Wait || class == failure.Terminal)
-		a.cameOf(t.Kind, !again)
+		a.cameOf(t.Kind, c.Verdict != verify.Unverified)
 	}
 	a.idled = a.idled || res.Kind == failure.IdleTimeout
 	return t, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -27,7 +28,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// A job is one agent hook to carry out: all that is given, and nothing that is learned.
+// A job is one agent hook to carry out: all that is given, and nothing that is learned but room, which is kept for the
+// record of what is.
 type job struct {
 	*Engine
 	*walk
@@ -37,6 +39,7 @@ type job struct {
 	log     *progress.Log
 	created string
 	print   string // fingerprint of the failure
+	room    *os.File
 }
 
 // A result is everything that a job found out. The record is written from it, at the end and in one place.
@@ -70,6 +73,8 @@ type candidate struct {
 	omitted []tree.Omitted
 	control string
 	said    *fix.Said
+	attempt string // for a person
+	untold  bool   // the verdict: a change of the tree may still withhold it
 	verify.Result
 }
 
@@ -97,6 +102,9 @@ func (e *Engine) heal(
 	}
 	j.print = j.failure.Fingerprint()
 	f := j.record(j.answer(ctx))
+	if j.room != nil {
+		_ = j.room.Close() // its content is of no use
+	}
 	if err := d.Seal(f); err != nil {
 		if f.Reason != nil { // it may tell where work is kept
 			err = fmt.Errorf("%w; what is not recorded: %s: %s", err, f.State, *f.Reason)
@@ -113,6 +121,11 @@ func (e *Engine) heal(
 func (j *job) answer(ctx context.Context) result {
 	agents, r := j.admit(ctx)
 	if r.state != "" {
+		return r
+	}
+	var err error
+	if j.room, err = keepRoom(j.failure.Run.Dir); err != nil {
+		r.ending = gaveUp(ctx, "store", err)
 		return r
 	}
 	if j.Observer.Started != nil {
@@ -143,6 +156,11 @@ func (j *job) answer(ctx context.Context) result {
 	}
 	j.inCopies(ctx, at, agents, before.files, &r)
 
+	defer func() {
+		if c := r.best; c != nil && c.untold {
+			j.log.Step("%s: %s", c.attempt, &c.Result)
+		}
+	}()
 	after, err := readTree(context.WithoutCancel(ctx), j.Config.Root, before.files)
 	if err != nil {
 		j.log.Note("the tree could not be read again: " + err.Error())

@@ -11,6 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
 // record writes the record of a fix from what was learned, and stores the proposal. It is the one place that knows
@@ -47,8 +48,21 @@ func (j *job) record(r result) *fix.Fix {
 			f.State, f.Reason = fix.Failed, orNull(j.Redact.String(why))
 		}
 	}
+	f.Omitted = onceEach(f.Omitted)
 	f.Note = j.log.Notes()
 	return f
+}
+
+// onceEach returns a list without what it has more than once: a base and several attempts leave out the same files.
+func onceEach(list []tree.Omitted) (once []tree.Omitted) {
+	seen := map[tree.Omitted]bool{}
+	for _, o := range list {
+		if !seen[o] {
+			seen[o] = true
+			once = append(once, o)
+		}
+	}
+	return once
 }
 
 // propose stores the proposal and adds it to the record. It tells why that cannot be done.

@@ -17,6 +17,7 @@ type Bin struct {
 	emptied bool // nothing is begun any more
 	work    sync.WaitGroup
 	errs    []error
+	empty   []string // folders to be removed at the end if they are empty
 }
 
 // goneName begins the name of a folder that is being removed.
@@ -73,11 +74,27 @@ func (b *Bin) Do(remove func() error) error {
 	return nil
 }
 
+// RemoveEmpty removes a folder when everything else is removed, if nothing is in it then.
+func (b *Bin) RemoveEmpty(dir string) {
+	if b == nil {
+		_ = os.Remove(dir) // it is not empty, or is gone
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.empty = append(b.empty, dir)
+}
+
 // Empty waits until all is removed. What comes later is left to Sweep.
 func (b *Bin) Empty() error {
 	b.mu.Lock()
 	b.emptied = true
 	b.mu.Unlock()
 	b.work.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, dir := range b.empty {
+		_ = os.Remove(dir) // it is not empty, or is gone
+	}
 	return errors.Join(b.errs...)
 }

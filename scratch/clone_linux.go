@@ -21,7 +21,7 @@ func kernelCopy(in, out int, size int64) (bool, error) {
 		case err != nil && done == 0:
 			return false, nil
 		case err != nil:
-			return true, err
+			return true, copyError(err)
 		case n == 0 && done == 0 && size > 0: // some file systems answer so instead of an error
 			return false, nil
 		case n == 0:
@@ -30,6 +30,16 @@ func kernelCopy(in, out int, size int64) (bool, error) {
 			done += int64(n)
 		}
 	}
+}
+
+// copyError returns the error of a copy that the kernel made. Of some faults it is known that writing failed.
+func copyError(err error) error {
+	for _, fault := range []error{unix.ENOSPC, unix.EDQUOT, unix.EFBIG, unix.EROFS} {
+		if errors.Is(err, fault) {
+			return &writeError{err}
+		}
+	}
+	return err
 }
 
 // whiteout marks in an open folder, the upper one of an overlay, that the lower file or folder of that name is gone.

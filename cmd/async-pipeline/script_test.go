@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,10 +23,23 @@ func TestScripts(t *testing.T) {
 		Files:               part(t, files, 10),
 		Setup:               withGo(t, setupScript),
 		Cmds:                scriptCommands(),
+		Condition:           scriptCondition,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
 }
+
+// scriptCondition reports whether [disks] holds: a process can have small disks of its own, by unshare -Urm and mount.
+func scriptCondition(cond string) (bool, error) {
+	if cond != "disks" {
+		return false, fmt.Errorf("unknown condition %q", cond)
+	}
+	return disks(), nil
+}
+
+var disks = sync.OnceValue(func() bool {
+	return exec.Command("unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/tmp").Run() == nil
+})
 
 // part returns all, and with -short every nth, which it says.
 func part[T any](t *testing.T, all []T, n int) []T {

@@ -101,7 +101,7 @@ func Run(ctx context.Context, q Request) (Result, error) {
 		return Result{}, ErrNotStarted
 	}
 	if err != nil {
-		r.State, r.Reason = fix.Failed, err.Error()
+		r.State, r.Reason = fix.Failed, string(failure.ScratchFailed)+": "+err.Error()
 		r.fails(failure.ScratchFailed, q.Redact.String(err.Error()))
 		return r, nil
 	}

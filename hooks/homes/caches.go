@@ -153,7 +153,7 @@ func (h *Homes) CheckCaches(ctx context.Context) (c Caches, note string, err err
 			h.check.Dir, note, err = h.seed(ctx)
 		}
 	}
-	return h.check, note, err
+	return h.check, note, h.explain(err)
 }
 
 // goBuild is the folder of Go's build cache in the caches of a box.
@@ -185,6 +185,7 @@ func (h *Homes) seed(ctx context.Context) (dir, note string, err error) {
 // the reproduction, which began at since, used of check.
 func (h *Homes) ThrowAwayCaches(ctx context.Context, check Caches, since time.Time) (c Caches, err error) {
 	defer h.copying.start()()
+	defer func() { err = h.explain(err) }()
 	if h.noLayers == nil {
 		return h.over(check)
 	}

@@ -47,3 +47,32 @@ func TestPlainCopyWhereNoOverlayOpens(t *testing.T) {
 	}
 	fixtest.Check(t, errors.Join(base.Close(), h.Bin.Empty()))
 }
+
+// While a hook has its folders open, nobody takes that of the copies for an empty one; afterwards it is removed. Where
+// somebody removes it all the same, the error says so.
+func TestWorkIsHeld(t *testing.T) {
+	t.Parallel()
+	tree := t.TempDir()
+	fixtest.Put(t, tree, "a", "f:a")
+	for _, removed := range []bool{false, true} {
+		at := t.TempDir()
+		h := &Homes{Places: Places{Work: filepath.Join(at, "work"), Kept: filepath.Join(at, "kept")}, Box: sandbox.Box{Tier: sandbox.Fence}}
+		fixtest.Check(t, h.Open("root"))
+		if err := os.Remove(h.Work); err == nil {
+			t.Fatal("the folder could be removed")
+		}
+		base, err := scratch.Make(t.Context(), h.Work, scratch.Source{Root: tree})
+		fixtest.Check(t, err)
+		if removed {
+			fixtest.Check(t, os.RemoveAll(h.Work))
+		}
+		_, err = h.Copy(t.Context(), base, "check", false)
+		if said := err != nil && strings.Contains(err.Error(), h.Work+", was removed meanwhile"); said != removed {
+			t.Errorf("removed is %v: %v", removed, err)
+		}
+		_ = errors.Join(base.Close(), h.Close()) // after a removal there is nothing to close
+		if _, err := os.Lstat(h.Work); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("removed is %v: the folder is left: %v", removed, err)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -35,6 +36,7 @@ type Homes struct {
 	// the tree has a Go module: only then is the person's build cache of use, which may be large
 	Go bool
 
+	held     string            // an empty folder in Work, so that nobody removes that as empty
 	throws   map[string]int    // throw-away folders made so far, by kind
 	noLayers error             // why build caches are copied: overlays cannot be had; nil: they can
 	own      map[string]string // the person's caches when the hook began: one that appears later has no folder in check
@@ -46,10 +48,19 @@ type Homes struct {
 	open func(sandbox.Box) (*os.Root, error) // nil: OpenCopy
 }
 
-// Copying does a part of the work with copies and caches: makes, reads, writes or removes them.
+// Copying does a part of the work with copies and caches: makes, reads, writes or removes them. The error tells what
+// became of the disk or of the folder, where that is why.
 func (h *Homes) Copying(do func() error) error {
 	defer h.copying.start()()
-	return do()
+	return h.explain(do())
+}
+
+// explain adds to err that there was no room, or that somebody removed the folder of the copies.
+func (h *Homes) explain(err error) error {
+	if err != nil && h.held != "" && !recordfile.Exists(h.held) {
+		return fmt.Errorf("the folder of the copies, %s, was removed meanwhile: %w", h.Work, err)
+	}
+	return advice.NoSpace(err, h.Work)
 }
 
 // CopyTime returns how long copies and caches were worked on so far. No agent is charged for it.
@@ -71,18 +82,42 @@ func (h *Homes) Copies() (made string, why error) {
 
 // Open makes the folders, removes what an earlier hook left in them, and marks them as used by root. What is kept for
 // other roots is removed in the background if it is beyond the limits. The caller holds heal.lock.
-func (h *Homes) Open(root string) error {
-	for _, dir := range []string{h.Work, h.Kept} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("folder for scratch copies: %w", err)
-		}
+func (h *Homes) Open(root string) (err error) {
+	defer func() { err = h.explain(err) }()
+	if err := os.MkdirAll(h.Kept, 0o700); err != nil {
+		return fmt.Errorf("folder for scratch copies: %w", err)
+	}
+	if err := h.hold(); err != nil {
+		return fmt.Errorf("folder for scratch copies: %w", err)
 	}
 	size, _ := (&Kept{Dir: h.Kept}).cacheSize()
-	errs := []error{h.clear(), h.removeKept(oldAgent), h.markUsed(root), h.Bin.Do(h.evict)}
+	errs := []error{h.removeKept(oldAgent), h.markUsed(root), h.Bin.Do(h.evict)}
 	if size > mostCaches {
 		errs = append(errs, h.removeKept(keptCaches))
 	}
 	return errors.Join(append(errs, h.layer())...)
+}
+
+// heldKind begins the name of the folder that hold makes; holds is how often it tries.
+const (
+	heldKind = "held"
+	holds    = 3
+)
+
+// hold makes Work, with something in it. Between the two another process may remove it: one that ends, or gc.
+func (h *Homes) hold() error {
+	for n := 1; ; n++ {
+		err := os.MkdirAll(h.Work, 0o700)
+		if err == nil {
+			err = h.clear()
+		}
+		if err == nil {
+			h.held, err = h.throwAway(heldKind)
+		}
+		if !errors.Is(err, fs.ErrNotExist) || n == holds {
+			return err
+		}
+	}
 }
 
 // Inside reports whether path is dir or below it.
@@ -105,7 +140,12 @@ func (h *Homes) throwAway(kind string) (string, error) {
 // has its files. here asks for a copy that sandbox.Box.OpenCopy can open too.
 func (h *Homes) Copy(ctx context.Context, base *scratch.Base, name string, here bool) (*scratch.Copy, error) {
 	defer h.copying.start()()
-	at := filepath.Join(h.Work, name)
+	c, err := h.copy(ctx, base, filepath.Join(h.Work, name), here)
+	return c, h.explain(err)
+}
+
+// copy makes a copy in the folder at, see Copy.
+func (h *Homes) copy(ctx context.Context, base *scratch.Base, at string, here bool) (*scratch.Copy, error) {
 	if h.noLayers != nil {
 		h.plain = h.noLayers
 		return base.Copy(ctx, at)
@@ -142,7 +182,7 @@ func (h *Homes) CheckBox(base *scratch.Base, c *scratch.Copy, caches Caches) (sa
 	box := h.Box
 	tmp, err := h.throwAway("tmp")
 	if err != nil {
-		return box, err
+		return box, h.explain(err)
 	}
 	box.Tree, box.Copy, box.Tmp = base.Top, c.Dir, tmp
 	if c.Work != "" {
@@ -163,7 +203,7 @@ func (h *Homes) AgentBox(base *scratch.Base, c *scratch.Copy, caches Caches, fil
 	box.Home, err = h.throwAway("home")
 	box.Write = append(box.Write, box.Home)
 	box.Env = append(h.cacheEnv(caches.Dir), gitEnv(filters)...)
-	return box, err
+	return box, h.explain(err)
 }
 
 // readable returns the folders that a box must not hide: the person's home and Go's downloads.
@@ -236,7 +276,10 @@ func gitEnv(filters [][2]string) []string {
 
 // Close removes the throw-away folders, and in the background what is kept beyond the limits.
 func (h *Homes) Close() error {
-	return errors.Join(h.clear(), h.Bin.Do(func() error { return errors.Join(h.measure(), h.evict()) }))
+	err := errors.Join(h.clear(), h.Bin.Do(func() error { return errors.Join(h.measure(), h.evict()) }))
+	h.held = ""
+	h.Bin.RemoveEmpty(h.Work)
+	return err
 }
 
 // removeKept removes a folder of the kept one, and what is known of its size.
@@ -258,7 +301,7 @@ func (h *Homes) clear() error {
 	errs = append(errs, err)
 	for _, e := range entries {
 		kind, _, _ := strings.Cut(e.Name(), "-")
-		if e.IsDir() && (kind == "caches" || kind == "home" || kind == "tmp") {
+		if e.IsDir() && (kind == "caches" || kind == "home" || kind == "tmp" || kind == heldKind) {
 			errs = append(errs, h.Bin.Remove(filepath.Join(h.Work, e.Name())))
 		}
 	}

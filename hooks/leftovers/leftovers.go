@@ -68,6 +68,7 @@ func Settle(ctx context.Context, store *record.Store, cache string, secrets *red
 		return nil, errors.Join(err, lock.Unlock())
 	}
 	said, err := SettleLocked(ctx, store, at, secrets, bin)
+	bin.RemoveEmpty(at.Work)
 	return said, errors.Join(err, lock.Unlock())
 }
 
@@ -115,7 +116,7 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 	var said []string
 	f := &fix.Fix{
 		State: fix.Interrupted, CreatedAt: timestamp.Now(),
-		Reason: new("killed: async-pipeline was killed while it worked on this fix"),
+		Reason: new("killed: async-pipeline was killed, or its disk was full, before this fix was recorded"),
 	}
 	for _, attempt := range slices.Sorted(maps.Keys(works)) {
 		w := works[attempt]

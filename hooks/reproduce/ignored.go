@@ -12,6 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -37,6 +38,8 @@ type search struct {
 	core   *failedtask.Core // with all of paths
 	paths  []string         // topmost ignored files and folders
 	runs   int
+	stop   func() // ends the search; nil: it did not begin
+	fault  error  // no copy could be made; nil: each could
 }
 
 // A cause is what a search found.
@@ -56,12 +59,15 @@ func (s *search) explain(ctx context.Context, clean Result, took time.Duration) 
 		english.Count(len(s.paths), "ignored path"), english.Duration(limit))
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	s.stop = cancel
 	found := s.find(bounded)
 	slices.Sort(found.paths)
 	names := s.names(found.paths)
 	switch {
 	case ctx.Err() != nil:
 		return clean.interrupted()
+	case s.fault != nil:
+		return s.unexplained(clean)
 	case found.mixed:
 		clean.State, clean.Reproduction.Result = fix.Flaky, "flaky"
 		clean.Reason = "mixed: with " + english.List(names, mostLacks) +
@@ -171,7 +177,20 @@ func (s *search) same(got one) bool {
 
 func (s *search) run(ctx context.Context, with []string) one {
 	s.runs++
-	return s.once(ctx, fmt.Sprintf("gate-ignored-%d", s.runs), s.base, without(s.paths, with), s.caches)
+	got := s.once(ctx, fmt.Sprintf("gate-ignored-%d", s.runs), s.base, without(s.paths, with), s.caches)
+	if got.fault != nil && ctx.Err() == nil {
+		if s.fault = got.fault; s.stop != nil {
+			s.stop()
+		}
+	}
+	return got
+}
+
+// unexplained adds to clean, the result without ignored files, why no cause was found.
+func (s *search) unexplained(clean Result) Result {
+	clean.Reason = "passed: the task passes without the files that git ignores, and fails with them; which of them are " +
+		"the cause was not found out: " + s.fault.Error()
+	return clean
 }
 
 // without returns the paths that are not in those that are left out.
@@ -193,7 +212,7 @@ func (s *search) names(paths []string) []string {
 		if e, ok := s.base.Manifest.Find(p); ok && e.Mode.IsDir() {
 			name += "/"
 		}
-		names = append(names, name)
+		names = append(names, shelltext.Quote(name))
 	}
 	return names
 }

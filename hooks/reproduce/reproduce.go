@@ -16,6 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/hooks/progress"
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -38,7 +39,8 @@ type Request struct {
 	Log      func(name string) (w io.WriteCloser, rel string, err error) // opens the log of a check
 	Progress *progress.Log
 
-	ahead []*pipeline.Task // run in each copy before the check
+	ahead  []*pipeline.Task // run in each copy before the check
+	checks int              // how often the check ran so far
 }
 
 // A Result tells how a reproduction ended.
@@ -54,6 +56,7 @@ type Result struct {
 	Ahead        []string         // dependencies that had to run before the check
 
 	output []byte // the end of what the last check printed
+	copies int    // of its series
 }
 
 // Run runs the failed task's own command in fresh copies. If it does not fail there as it did in the run, Run tries
@@ -62,8 +65,9 @@ type Result struct {
 // ignores is the cause, and the reason names it.
 func Run(ctx context.Context, q Request) Result {
 	started, copying := time.Now(), q.Homes.CopyTime()
-	r := run(ctx, q)
+	r := q.run(ctx)
 	if r.Reproduction != nil {
+		r.Reproduction.Runs = q.checks
 		r.Reproduction.DurationMS = new((time.Since(started) - (q.Homes.CopyTime() - copying)).Milliseconds())
 	}
 	if !r.Since.IsZero() && (r.State == fix.NotReproduced || r.State == fix.Flaky) {
@@ -72,7 +76,7 @@ func Run(ctx context.Context, q Request) Result {
 	return r
 }
 
-func run(ctx context.Context, q Request) Result {
+func (q *Request) run(ctx context.Context) Result {
 	f := q.Failure
 	r := Result{State: fix.NotReproduced, Reproduction: &fix.Reproduction{Result: "different"}, Base: q.Base}
 	r.Reproduction.Signature.Run = f.Signature.With(testreport.Message(f.Log))
@@ -84,8 +88,7 @@ func run(ctx context.Context, q Request) Result {
 	case ctx.Err() != nil:
 		return r.interrupted()
 	case err != nil:
-		r.State, r.Kind, r.Reason = fix.Failed, failure.ScratchFailed, "scratch_failed: "+err.Error()
-		return r
+		return r.noCopy(err)
 	case note != "":
 		q.Progress.Step("%s", note)
 	}
@@ -116,6 +119,8 @@ func run(ctx context.Context, q Request) Result {
 			return first.interrupted()
 		case second.State == "":
 			q.reproduced(second)
+			return second
+		case second.State == fix.Failed:
 			return second
 		}
 		q.ahead = stale
@@ -155,10 +160,13 @@ func run(ctx context.Context, q Request) Result {
 		}
 		return first
 	case second.State == "" && passed:
-		s := &search{Request: &q, base: all, caches: caches, core: second.Core, paths: more}
+		s := &search{Request: q, base: all, caches: caches, core: second.Core, paths: more}
 		if editedSince(few, all) && !s.run(ctx, nil).passed {
-			if ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil:
 				return first.interrupted()
+			case s.fault != nil:
+				return s.unexplained(first)
 			}
 			first.Reason += "; it fails with the files that git ignores, but the tree was edited meanwhile: run it again"
 			return first
@@ -181,7 +189,7 @@ func (q *Request) reproduced(r Result) {
 	if c := r.Core; len(c.Others) > 0 {
 		q.Progress.Step("the fix is judged by %s; in some runs and copies failed, and in others not: %s",
 			english.List(c.Tests, mostLacks), english.List(c.Named(), mostLacks))
-		onlyThere := func(o fix.OtherTest) bool { return !o.Run && o.Copies == r.Reproduction.Runs }
+		onlyThere := func(o fix.OtherTest) bool { return !o.Run && o.Copies == r.copies }
 		if lacks := q.lacks(r.output, r.Base); lacks != "" && slices.ContainsFunc(c.Others, onlyThere) {
 			q.Progress.Note("tests fail only in copies" + lacks)
 		}
@@ -189,6 +197,14 @@ func (q *Request) reproduced(r Result) {
 	if hint := q.Failure.Ended.Hint; hint != nil && *hint != "" { // no agent can set a variable
 		q.Progress.Note("perhaps not the code: " + *hint)
 	}
+}
+
+// noCopy is the result where no copy can be made, or nothing written beside it: for the same reason another way to make
+// one would fail, too.
+func (r Result) noCopy(err error) Result {
+	r.State, r.Kind, r.Reason = fix.Failed, failure.ScratchFailed, string(failure.ScratchFailed)+": "+err.Error()
+	r.Reproduction = nil // nothing came of it
+	return r
 }
 
 // interrupted is the result of a reproduction that the person ended.
@@ -234,8 +250,10 @@ runs:
 			}
 			return r.interrupted()
 		}
-		repro.Runs = n
-		r.output = last.output
+		r.output, r.copies = last.output, n
+		if last.fault != nil {
+			return r.noCopy(last.fault)
+		}
 		if last.err != "" {
 			break
 		}
@@ -293,7 +311,7 @@ runs:
 // flaky is the result of a failure that is not the same from run to run.
 func (r Result) flaky(passes int) Result {
 	r.State, r.Reproduction.Result = fix.Flaky, "flaky"
-	runs := r.Reproduction.Runs
+	runs := r.copies
 	r.Reason = fmt.Sprintf("mixed: other tests failed in each of %d runs in a copy; nothing was spent", runs)
 	if passes > 0 {
 		r.Reason = fmt.Sprintf("mixed: the task passed in %d of %d runs in a copy; nothing was spent", passes, runs)
@@ -305,6 +323,7 @@ func (r Result) flaky(passes int) Result {
 type one struct {
 	passed    bool
 	err       string // could not be carried out
+	fault     error  // no copy could be made, or nothing written beside it
 	output    []byte // the end of it
 	signature testreport.Signature
 	ran       map[string]int // tests, by runner
@@ -333,19 +352,19 @@ func (q *Request) after(
 	f := q.Failure
 	c, err := q.Homes.Copy(ctx, base, "check", false)
 	if err != nil {
-		return one{err: err.Error()}
+		return one{err: err.Error(), fault: err}
 	}
 	defer q.Progress.Tidy(func() error { return q.Homes.Copying(c.Close) })
 	if err := q.Homes.Copying(func() error { return c.Remove(without) }); err != nil {
-		return one{err: err.Error()}
+		return one{err: err.Error(), fault: err}
 	}
 	box, err := q.Homes.CheckBox(base, c, caches)
 	if err != nil {
-		return one{err: err.Error()}
+		return one{err: err.Error(), fault: err}
 	}
 	log, _, err := q.Log(name)
 	if err != nil {
-		return one{err: err.Error()}
+		return one{err: err.Error(), fault: err}
 	}
 	defer log.Close()
 	for _, t := range ahead {
@@ -354,10 +373,13 @@ func (q *Request) after(
 		}
 	}
 	tail := &failedtask.Tail{}
+	q.checks++
 	started := time.Now()
 	patience := f.Patience(f.Task)
 	got, err := f.Check(ctx, f.Task, box, io.MultiWriter(log, tail), patience)
 	switch {
+	case advice.Full(err):
+		return one{err: err.Error(), fault: err}
 	case err != nil:
 		return one{err: err.Error()}
 	case got.Error != nil:

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -21,6 +22,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/hooks/progress"
 	"github.com/async-pipeline/async-pipeline/hooks/review"
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
@@ -64,6 +66,8 @@ type Request struct {
 
 	Number  int // of the attempt: names the logs
 	Changes []patch.Change
+
+	noSpace *atomic.Bool // a disk was full; set by parts that run at the same time
 }
 
 // A Result is the verdict on a patch, with the checks that led to it.
@@ -72,6 +76,7 @@ type Result struct {
 	Checks   fix.Verification
 	Flags    []fix.Flag
 	Feedback string       // which check failed with the patch, and the end of what it printed; empty: none did
+	NoSpace  bool         // a disk was full: another attempt would end the same way
 	failed   *record.Task // that check
 }
 
@@ -134,7 +139,9 @@ func (r *Result) Fingerprint() string {
 // it, (b) is begun with (a).
 func Run(ctx context.Context, q Request) Result {
 	started, copying := time.Now(), q.Homes.CopyTime()
+	q.noSpace = &atomic.Bool{}
 	r := q.verify(ctx)
+	r.NoSpace = q.noSpace.Load()
 	r.Checks.DurationMS = new((time.Since(started) - (q.Homes.CopyTime() - copying)).Milliseconds())
 	return r
 }
@@ -321,6 +328,9 @@ func (o *outcome) end(q *Request, err error) *outcome {
 	case o.noTime && (err != nil || o.failed != nil):
 		o.reason, o.failed, o.feedback = noTime, nil, ""
 	case err != nil:
+		if advice.Full(err) {
+			q.noSpace.Store(true)
+		}
 		o.reason = "not_run: " + q.Failure.Clean(err.Error())
 	case o.failed != nil:
 		o.reason = checkFailed

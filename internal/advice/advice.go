@@ -4,6 +4,7 @@ package advice
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"syscall"
 )
 
@@ -16,7 +17,7 @@ func Writing(err error, path string) error {
 	}
 	var what, do string
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case Full(err):
 		what, do = "there is no space left on the disk (or in your quota)", "free some (async-pipeline gc removes "+
 			"what is no longer used), then try again"
 	case errors.Is(err, syscall.EFBIG):
@@ -33,6 +34,27 @@ func Writing(err error, path string) error {
 		return err
 	}
 	return &writeError{path: path, what: what, do: do, err: err}
+}
+
+// NoSpace is Writing where a disk was full, and returns other errors as they are: they may be of reading.
+func NoSpace(err error, path string) error {
+	if !Full(err) {
+		return err
+	}
+	return Writing(err, path)
+}
+
+// Full reports whether err says that a disk or a quota is full. It may come from a program, which only prints that.
+func Full(err error) bool {
+	if known := (*writeError)(nil); errors.As(err, &known) {
+		err = known.err
+	}
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+		if err != nil && (errors.Is(err, full) || strings.Contains(strings.ToLower(err.Error()), full.Error())) {
+			return true
+		}
+	}
+	return false
 }
 
 // A writeError is advice on top of what the system said.

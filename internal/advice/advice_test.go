@@ -26,3 +26,20 @@ func TestWriting(t *testing.T) {
 		t.Error("nothing is said where nothing is known")
 	}
 }
+
+// Full knows what programs print, and errors that have advice already; NoSpace leaves other errors alone.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{
+		syscall.ENOSPC, &fs.PathError{Op: "write", Path: "/x", Err: syscall.EDQUOT},
+		errors.New("git: fatal: write error: No space left on device"),
+	} {
+		got := NoSpace(err, "/x/y")
+		if !Full(err) || !Full(got) || !strings.HasPrefix(got.Error(), "writing /x/y: there is no space left") {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+	if err := NoSpace(syscall.EACCES, "/x"); err.Error() != syscall.EACCES.Error() || Full(err) || Full(nil) || Full(Writing(syscall.EACCES, "/x")) {
+		t.Error("of another fault it is said that a disk is full", err)
+	}
+}

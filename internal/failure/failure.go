@@ -132,13 +132,12 @@ var kinds = map[Kind]struct {
 	AttemptsExhausted:  {Fatal, false, ""},
 	TokenBudget:        {Fatal, false, "the budget's tokens or cost_usd are spent: raise them, or use a smaller task"},
 	PatchEmpty:         {Terminal, false, ""},
-	ScratchFailed: {Fatal, false, "if the disk is full, free some: async-pipeline gc removes what is no " +
-		"longer used"},
-	Cancelled:        {Lifecycle, false, ""},
-	Aborted:          {Lifecycle, false, ""},
-	LifecycleClose:   {Lifecycle, false, ""},
-	KilledExternally: {Lifecycle, false, "another program ended the agent: is there enough memory?"},
-	Unknown:          {Transient, false, ""},
+	ScratchFailed:      {Fatal, false, "when that is settled, run heal again"},
+	Cancelled:          {Lifecycle, false, ""},
+	Aborted:            {Lifecycle, false, ""},
+	LifecycleClose:     {Lifecycle, false, ""},
+	KilledExternally:   {Lifecycle, false, "another program ended the agent: is there enough memory?"},
+	Unknown:            {Transient, false, ""},
 }
 
 // All returns every kind of the table, sorted.

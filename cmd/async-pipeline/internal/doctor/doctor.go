@@ -154,8 +154,8 @@ func (d *checkup) copies() {
 		d.trouble("copies", "", "what killed runs left cannot be seen: %v", err)
 	}
 	for _, a := range first(left.Fixes) {
-		d.trouble("copies", d.Typed("gc")+" stores what its agent had changed as a rescue patch, the next run does too",
-			"the fix for %s of run %s was interrupted", view.TaskName(a.Task), a.Run)
+		d.trouble("copies", d.Typed("gc")+" records that, with a rescue patch of what an agent had changed, if any; the next run does too",
+			"the fix for %s of run %s has no record: it was interrupted, or the disk was full", view.TaskName(a.Task), a.Run)
 	}
 	d.andMore("copies", view.Trouble, len(left.Fixes), "interrupted fixes")
 	if n := len(left.Copies); n > 0 {
@@ -184,25 +184,29 @@ func (d *checkup) short(path string) string {
 // kept reports what is kept for later fixes, where, and its size.
 func (d *checkup) kept() {
 	caches, bases, n, surplus := int64(0), int64(0), 0, 0
-	place := ""
+	var places []string // one of each cache folder
 	for _, cache := range cachedir.Existing(d.Env) {
 		all, err := homes.AllKept(cache)
 		if err != nil {
 			d.noted("caches", "", "kept copies and build caches: %v", err)
 		}
+		place := ""
 		for _, k := range all {
 			n, caches, bases = n+1, caches+k.Bytes-k.BaseBytes, bases+k.BaseBytes
 			if d.store != nil && k.Root == d.store.Root {
-				place = fmt.Sprintf("; of this root %s in %s", english.Size(k.Bytes), d.short(k.Dir))
+				place = fmt.Sprintf("of this root %s in %s", english.Size(k.Bytes), d.short(k.Dir))
 			}
 		}
 		surplus += len(homes.SurplusOf(all, "", time.Now()))
 		if place == "" && len(all) > 0 {
-			place = "; in " + d.short(filepath.Dir(all[0].Dir))
+			place = "in " + d.short(filepath.Dir(all[0].Dir))
+		}
+		if place != "" {
+			places = append(places, place)
 		}
 	}
-	text := fmt.Sprintf("kept for %s: base copies %s, build caches %s%s", english.Count(n, "root"), english.Size(bases),
-		english.Size(caches), place)
+	text := fmt.Sprintf("kept for %s: base copies %s, build caches %s; %s", english.Count(n, "root"), english.Size(bases),
+		english.Size(caches), strings.Join(places, ", and "))
 	switch {
 	case surplus > 0:
 		d.noted("caches", d.Typed("gc")+" removes those", "%s; those of %s are no longer used", text,

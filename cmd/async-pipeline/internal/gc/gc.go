@@ -138,6 +138,9 @@ func (g *collection) strays() error {
 		all, err := homes.AllWork(cache)
 		errs = append(errs, err)
 		for _, w := range all {
+			if !g.DryRun {
+				_ = os.Remove(w.Dir) // if it is empty
+			}
 			if w.Of(g.store) {
 				continue
 			}
@@ -156,6 +159,7 @@ func (g *collection) strays() error {
 				if !g.DryRun {
 					_, err = scratch.Sweep(w.Dir, nil)
 					errs = append(errs, err)
+					_ = os.Remove(w.Dir) // as above
 				}
 				if err == nil {
 					g.removed(what+" of "+w.Root, "that folder is gone", size)

@@ -223,7 +223,15 @@ func (s *Screen) reproduction(f *fix.Fix) string {
 	if word == "" {
 		word = Harmless(r.Result)
 	}
-	text := s.paragraph(fmt.Sprintf("%s (%s)", word, english.Count(r.Runs, "run")), "  ")
+	switch count := english.Count(r.Runs, "run"); r.Runs {
+	case 0:
+		word = "the task could not be run in a copy"
+	case 1:
+		word += " (" + count + ")"
+	default:
+		word += " (" + count + " in all)"
+	}
+	text := s.paragraph(word, "  ")
 	text += s.paragraph("in the run: "+r.Signature.Run, "    ")
 	if r.Signature.Copy != nil && (*r.Signature.Copy != r.Signature.Run || r.Result != "same") {
 		text += s.paragraph("in the copy: "+*r.Signature.Copy, "    ")
