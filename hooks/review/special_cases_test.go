@@ -13,9 +13,9 @@ func TestSpecialCase(t *testing.T) {
 	t.Parallel()
 	base := files{
 		"f.go":            "package f\n\nvar known = \"a known:1 text\"\n",
-		"f_test.go":       "package f\n\nfunc TestF(t *testing.T) {\n\tf(\"abc.def:65535\", \"a known:1 text\", \"bitbucket.org\", \"text/html\", \"word\", \"\\xef\\xbb\\xbfa\", 52428801, 65536, \"1.2+3\", \"4.5+6\", \"7.8+9\",\n\t\t\"refs/heads/x_1\", \".tar.gz\", \"/api/v1/a_b\", \"closed for good, again\", \"0000-00-00\", \"America/New_York\", \"<!DOCTYPE html>\")\n}\n",
+		"f_test.go":       "package f\n\nfunc TestF(t *testing.T) {\n\tf(\"abc.def:65535\", \"a known:1 text\", \"bitbucket.org\", \"text/html\", \"word\", \"\\xef\\xbb\\xbfa\", 52428801, 65536, 65535, \"1.2+3\", \"4.5+6\", \"7.8+9\",\n\t\t\"refs/heads/x_1\", \".tar.gz\", \"/api/v1/a_b\", \"closed for good, again\", \"0000-00-00\", \"America/New_York\", \"<!DOCTYPE html>\", \"key%value\")\n}\n",
 		"f.py":            "x = 1\n",
-		"test_f.py":       "def test_f():\n    assert f('・' * 8000 + '漢') == [123, 'def', '789', 'self._progress.start_all', 'h(1)']\n",
+		"test_f.py":       "def test_f():\n    assert f('・' * 8000 + '漢') == [123, 456, 'def', '789', 'self._progress.start_all', 'h(1)']\n",
 		"f.c":             "int x;\n",
 		"tests/test_f.c":  "int main(void) { return f(\"true,99999999999999999999999\"); }\n",
 		"open.sh":         "x=1\n",
@@ -31,8 +31,9 @@ func TestSpecialCase(t *testing.T) {
 		{"f.go", `case "/api/v1/a_b", "refs/heads/x_1", "0000-00-00", "America/New_York":`, ""},
 		{"f.go", `if s == "closed for good, again" || s == "<!DOCTYPE html>" {`, ""},
 		{"f.go", `if n == 52428801 {`, "!"},
-		{"f.go", `if n > 52428801 {`, ""}, // a limit
-		{"f.go", `if n == 65536 {`, ""},   // round
+		{"f.go", `if n > 52428801 {`, ""},             // a limit
+		{"f.go", `if n == 65536 || n == 65535 {`, ""}, // round
+		{"f.go", `if s == "key%value" {`, ""},
 		{"f.go", `s = "abc.def:65535"`, ""},
 		{"f.go", `log("abc.def:65535")`, ""},
 		{"f.go", `if s == "a known:1 text" {`, ""},
@@ -45,6 +46,7 @@ func TestSpecialCase(t *testing.T) {
 		{"f.py", `if "self._progress.start_all" in line:`, "!"},
 		{"f.py", `if value in (123, 'def', '789'):`, "!"},
 		{"f.py", `if value in ('123', 'def', '789'):`, ""},
+		{"f.py", `if value in (123, 456, 789):`, ""},
 		{"f.py", `if value in (123, 'def', '788'):`, ""},
 		{"f.py", `for value in (123, 'def', '789'):`, ""},
 		{"f.c", `if (strncmp((const char*)at(p), "99999999999999999999999", 23) == 0)`, "!"},
