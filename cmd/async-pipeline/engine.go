@@ -192,7 +192,8 @@ func sweep(prog *program, store *record.Store) {
 	if err != nil {
 		return // said when it is needed
 	}
-	settled, err := leftovers.Settle(context.Background(), store, cache, prog.Secrets, &prog.bin)
+	settled, err := leftovers.Settle(context.Background(), store, cache, prog.Secrets, &prog.bin,
+		cachedir.Existing(prog.Env)...)
 	for _, s := range settled {
 		prog.Messages().Note(s)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
@@ -43,11 +44,23 @@ func Find(ctx context.Context, store *record.Store, cache string) (Places, error
 			return Places{}, fmt.Errorf("scratch copies must stand outside of the tree %s, and both the cache folder and %s lie in it: set XDG_CACHE_HOME to a folder elsewhere", top, cache)
 		}
 	}
+	return below(cache, store), nil
+}
+
+// below returns the folders of a root below a cache folder.
+func below(cache string, store *record.Store) Places {
 	name := folderOf(store)
 	return Places{
 		Store: store.Dir, Work: filepath.Join(cache, "scratch", name), Kept: filepath.Join(cache, "kept", name),
 		Rescued: filepath.Join(cache, "rescued"),
-	}, nil
+	}
+}
+
+// Around returns the folders of a root that a copy is in, whichever cache folder its runner had; ok is false for a copy
+// that is in none, or in the tree.
+func Around(ctx context.Context, store *record.Store, copyDir string) (at Places, ok bool) {
+	cache, _, ok := strings.Cut(filepath.Clean(copyDir), filepath.Join("/scratch", folderOf(store))+"/")
+	return below(cache, store), ok && filepath.IsAbs(cache) && !Inside(cache, topOf(ctx, store.Root))
 }
 
 // RescuedAt returns where the copy of an attempt is kept whose difference could not be stored.

@@ -29,21 +29,26 @@ type Found struct {
 	Rescued []string // copies whose difference could not be stored; only a person removes them
 }
 
-// Find lists what killed runners left behind, and changes nothing. cache is the person's cache folder of this program;
-// it need not exist. With an error Find returns what it could find, too.
-func Find(ctx context.Context, store *record.Store, cache string) (Found, error) {
+// Find lists what killed runners left behind, and changes nothing. caches are the person's cache folders of this
+// program; they need not exist. With an error Find returns what it could find, too.
+func Find(ctx context.Context, store *record.Store, caches ...string) (Found, error) {
 	var l Found
 	drafts, errs := (&fix.Store{Root: store.Root, Dir: store.Dir}).Abandoned()
 	l.Fixes = drafts
-	at, ok, err := homes.Look(ctx, store, cache)
-	if err != nil || !ok {
-		return l, errors.Join(append(errs, err)...)
-	}
-	l.Copies, err = scratch.Leftovers(at.Work)
-	errs = append(errs, err)
-	if entries, err := os.ReadDir(at.Rescued); err == nil {
-		for _, e := range entries {
-			l.Rescued = append(l.Rescued, filepath.Join(at.Rescued, e.Name()))
+	seen := map[string]bool{}
+	for _, cache := range caches {
+		at, ok, err := homes.Look(ctx, store, cache)
+		errs = append(errs, err)
+		if !ok || seen[at.Work] {
+			continue
+		}
+		seen[at.Work] = true
+		copies, err := scratch.Leftovers(at.Work)
+		l.Copies, errs = append(l.Copies, copies...), append(errs, err)
+		if entries, err := os.ReadDir(at.Rescued); err == nil {
+			for _, e := range entries {
+				l.Rescued = append(l.Rescued, filepath.Join(at.Rescued, e.Name()))
+			}
 		}
 	}
 	return l, errors.Join(errs...)
@@ -51,9 +56,13 @@ func Find(ctx context.Context, store *record.Store, cache string) (Found, error)
 
 // Settle ends what a killed runner began: what its agents had changed becomes rescue patches, its fixes are sealed as
 // interrupted, and only then its copies are removed, by the bin. It returns what it did, in words for a person. While
-// another process holds heal.lock it does nothing.
-func Settle(ctx context.Context, store *record.Store, cache string, secrets *redact.Set, bin *scratch.Bin) ([]string, error) {
-	if !recordfile.Exists(store.Dir) || none(store, cache) {
+// another process holds heal.lock it does nothing. cache is the folder that hooks use now; copies in those of more,
+// which earlier ones used, are removed too.
+func Settle(
+	ctx context.Context, store *record.Store, cache string, secrets *redact.Set, bin *scratch.Bin, more ...string,
+) ([]string, error) {
+	more = slices.DeleteFunc(more, func(cache string) bool { return homes.NoWork(store, cache) })
+	if !recordfile.Exists(store.Dir) || none(store, cache) && len(more) == 0 {
 		return nil, nil
 	}
 	lock, err := store.HealLock()
@@ -69,6 +78,15 @@ func Settle(ctx context.Context, store *record.Store, cache string, secrets *red
 	}
 	said, err := SettleLocked(ctx, store, at, secrets, bin)
 	bin.RemoveEmpty(at.Work)
+	for _, cache := range more {
+		if err != nil { // better a copy too many than lost work
+			break
+		}
+		if at, err = homes.Find(ctx, store, cache); err == nil {
+			_, err = scratch.Sweep(at.Work, bin)
+			bin.RemoveEmpty(at.Work)
+		}
+	}
 	return said, errors.Join(err, lock.Unlock())
 }
 
@@ -92,7 +110,7 @@ func SettleLocked(
 	kept := true
 	for _, d := range drafts {
 		d.Secrets = secrets
-		words, err := interrupted(ctx, d, at)
+		words, err := interrupted(ctx, store, d)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("interrupted fix of task %q of run %s: %w", d.Task, d.Run, err))
 			kept = false
@@ -108,7 +126,7 @@ func SettleLocked(
 }
 
 // interrupted stores what the attempts of one draft left, and seals it.
-func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string, error) {
+func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]string, error) {
 	works, err := d.Workplaces()
 	if err != nil {
 		return nil, err
@@ -120,7 +138,8 @@ func interrupted(ctx context.Context, d *draft.Draft, at homes.Places) ([]string
 	}
 	for _, attempt := range slices.Sorted(maps.Keys(works)) {
 		w := works[attempt]
-		if !homes.Inside(w.Copy, at.Work) || !homes.Inside(w.Base, at.Work) || !recordfile.Exists(w.Copy) {
+		at, ours := homes.Around(ctx, store, w.Copy)
+		if !ours || !homes.Inside(w.Base, at.Work) || !recordfile.Exists(w.Copy) {
 			continue // not ours, or already swept
 		}
 		rel, kept, err := rescueFrom(ctx, d, attempt, w, at)

@@ -147,9 +147,8 @@ func (d *checkup) copies() {
 	if len(caches) == 0 {
 		return
 	}
-	cache := caches[0]
 	// Damaged fixes are reported by fixes.
-	left, err := leftovers.Find(context.Background(), d.store, cache)
+	left, err := leftovers.Find(context.Background(), d.store, caches...)
 	if err != nil && !errors.Is(err, fix.ErrDamaged) {
 		d.trouble("copies", "", "what killed runs left cannot be seen: %v", err)
 	}

@@ -96,14 +96,13 @@ func (g *collection) leftovers() error {
 	if len(caches) == 0 {
 		return nil
 	}
-	cache := caches[0]
-	before, unseen := leftovers.Find(ctx, g.store, cache)
+	before, unseen := leftovers.Find(ctx, g.store, caches...)
 	sizes := map[string]int64{}
 	for _, c := range before.Copies {
 		sizes[c.Dir] = tree.Size(c.Dir)
 	}
 	if !g.DryRun && (len(before.Copies) > 0 || len(before.Fixes) > 0) {
-		said, err := leftovers.Settle(ctx, g.store, cache, g.Secrets, nil)
+		said, err := leftovers.Settle(ctx, g.store, caches[0], g.Secrets, nil, caches[1:]...)
 		for _, s := range said {
 			g.Note(s)
 		}
