@@ -17,6 +17,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/knowncli"
+	"github.com/async-pipeline/async-pipeline/internal/rmtree"
 )
 
 func agentsProbeCommand(prog *program) *cobra.Command {
@@ -25,16 +26,16 @@ func agentsProbeCommand(prog *program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "probe [CLI...]",
 		Short: "Try how the installed agent CLIs take the faults of a provider",
-		Long: `Has each agent CLI that is installed, or each one that is named, repair a small
-project in a temporary folder, while a scripted provider on this machine answers
-it: well, with refusals and limits, with a stream that breaks off. Tells for
-each scene how it ended, and whether that is right: the kind of the failure, the
-repair that is kept, requests that are counted, a key that is found nowhere, no
-process that is left.
+		Long: `Lets each CLI, or each that is installed, repair a small project in a temporary
+folder, while a scripted provider on this machine answers it: well, with
+refusals and limits, with a stream that breaks off. Tells for each scene how it
+ended, and whether that is right: the kind of the failure, the repair that is
+kept, requests that are counted, a key that is found nowhere, no process that is
+left.
 
 No account is used, nothing is asked of a real provider, and it costs nothing.
 Your own settings and sign-in are not read. It takes about a minute for each
-CLI; with --all, which plays the slow scenes too, about six.
+CLI; with --all, which plays the slow scenes too, about four.
 
 Exit code: 0 every scene is right, 1 one is not, 2 could not be carried out.`,
 		Example: `  async-pipeline agents probe
@@ -135,12 +136,12 @@ func probeAll(
 			continue
 		}
 		for _, cell := range cells {
-			dir, err := os.MkdirTemp("", "async-pipeline-probe-")
+			dir, err := agentprobe.TempDir()
 			if err != nil {
 				return nil, err
 			}
 			r, err := agentprobe.Stage{Dir: dir, Path: path, Run: playRun}.Play(c, cell)
-			_ = os.RemoveAll(dir) // in the folder for temporary files
+			_ = rmtree.All(dir) // in the folder for temporary files
 			switch {
 			case ctx.Err() != nil:
 				return nil, context.Cause(ctx)

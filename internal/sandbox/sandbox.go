@@ -115,7 +115,7 @@ const (
 	AHook   Starter = "hook" // an agent, a notification, a verification
 )
 
-// How the names of folders begin in which a tier or an overlay is tried. process.MakerOf tells whether they are still
+// How the names of folders begin in which a tier, an overlay or an agent CLI is tried. process.MakerOf tells whether they are still
 // in use: they are left behind where that process was killed.
 const (
 	TierProbe    = "async-pipeline-probe-"   // in the folder for temporary files

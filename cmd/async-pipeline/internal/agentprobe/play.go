@@ -17,6 +17,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model/modeltest"
+	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
@@ -46,6 +48,9 @@ func Find(name, path string) string {
 	}
 	return ""
 }
+
+// TempDir makes a folder for a Stage. Where this process is killed, gc removes it.
+func TempDir() (string, error) { return os.MkdirTemp("", process.TempName(sandbox.TierProbe)) }
 
 // A Stage is where cells are played.
 type Stage struct {

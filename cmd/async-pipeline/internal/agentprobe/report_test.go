@@ -15,7 +15,7 @@ func TestMarkdown(t *testing.T) {
 		{CLI: "one", Cell: Cell{Name: "401"}, Kind: failure.AuthInvalid, Requests: 3},
 		{CLI: "two", Cell: Cell{Name: "401"}, Requests: 1, Faults: []string{"expected auth_invalid", "the tree was changed"}},
 	}))
-	want := "| | good | 401 |\n|---|---|---|\n| one 1.2 | fixed, 2 | `auth_invalid`, 3 |\n| two |  | **fixed, 1** |\n" +
+	want := "| | one 1.2 | two |\n|---|---|---|\n| good | fixed, 2 |  |\n| 401 | `auth_invalid`, 3 | **fixed, 1** |\n" +
 		"\nNot right:\n\n- two, 401: expected auth_invalid; the tree was changed\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
