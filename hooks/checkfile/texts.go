@@ -28,8 +28,8 @@ func (c *Checks) Text(p string) string {
 	return string(src)
 }
 
-// Failing returns the names of the tests that failed.
-func (c *Checks) Failing() []string { return slices.Clone(c.failing) }
+// Failing returns the names of the tests that failed. It is not to be changed.
+func (c *Checks) Failing() []string { return c.failing }
 
 // FailingTests returns the sources of tests that name one that failed; where none does, all of them.
 func (c *Checks) FailingTests() (paths []string) {
@@ -57,8 +57,11 @@ func (c *Checks) FailingTests() (paths []string) {
 func (c *Checks) DataOf(test string) (paths []string) {
 	text := c.Text(test)
 	for _, p := range slices.Sorted(maps.Keys(c.tree.Files())) {
-		base, class := path.Base(p), c.Class(p)
-		if lang.ByPath(p) == "" && (class == 2 || class == 3) && len(base) > 3 && strings.Contains(text, base) {
+		base := path.Base(p)
+		if lang.ByPath(p) != "" || len(base) <= 3 || !strings.Contains(text, base) {
+			continue
+		}
+		if class := c.Class(p); class == 2 || class == 3 {
 			paths = append(paths, p)
 		}
 	}

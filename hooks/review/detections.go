@@ -82,19 +82,13 @@ const leastName = 6
 func (p *proposal) namesFailing(line string) bool {
 	for _, m := range literal().FindAllStringSubmatch(folded(line), -1) {
 		name := strings.ReplaceAll(strings.Trim(strings.Join(m[1:], ""), "^$*"), `\`, "")
-		if len(name) >= leastName && slices.ContainsFunc(p.failing(), func(f string) bool { return strings.Contains(f, name) }) {
+		if len(name) >= leastName &&
+			(slices.ContainsFunc(p.checks.Failing(), func(test string) bool { return strings.Contains(test, name) }) ||
+				slices.ContainsFunc(p.tests(), func(t testSource) bool { return strings.Contains(t.path, name) })) {
 			return true
 		}
 	}
 	return false
-}
-
-// failing returns the names of the tests that failed, and of their files.
-func (p *proposal) failing() []string {
-	if p.names == nil {
-		p.names = append(p.checks.Failing(), p.checks.FailingTests()...)
-	}
-	return p.names
 }
 
 // near returns the first added line for which ok returns true, from line j on and at most ten lines further; -1 for

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
@@ -29,8 +30,14 @@ type proposal struct {
 	checks *checkfile.Checks
 	edits  []*edit
 	gone   map[classed]bool          // names of deleted files
-	names  []string                  // see failing
 	shared map[string]*sharedLiteral // by their text; see sharedLiterals
+	tests  func() []testSource       // that failed; they are read once
+}
+
+// A testSource is the source of a test.
+type testSource struct {
+	path, text string
+	unescaped  string // text, with what \u means
 }
 
 // A classed is a name of files in any folder, and their class.
@@ -65,6 +72,13 @@ type block struct{ i, iEnd, j, jEnd int }
 // newProposal prepares changes, which start from the tree that c was made of.
 func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
 	p := &proposal{checks: c, gone: map[classed]bool{}}
+	p.tests = sync.OnceValue(func() (all []testSource) {
+		for _, path := range c.FailingTests() {
+			text := c.Text(path)
+			all = append(all, testSource{path, text, unescaped(text)})
+		}
+		return all
+	})
 	for _, change := range changes {
 		if change.Before == nil && change.After == nil {
 			continue

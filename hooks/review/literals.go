@@ -2,7 +2,6 @@ package review
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ const (
 	leastDigits = 3
 	leastPart   = 6   // bytes of a literal that may be a part of one of a test
 	maxParts    = 500 // new literals that are looked for in those of tests
+	maxReaders  = 10  // tests of which the files are looked at that they read
 )
 
 var (
@@ -54,8 +54,8 @@ func fromTests(p *proposal) (found findings) {
 func (p *proposal) sharedLiterals() map[string]*sharedLiteral {
 	if p.shared == nil {
 		p.shared = p.freshLiterals()
-		for _, path := range p.checks.FailingTests() {
-			p.findIn(path)
+		for _, t := range p.tests() {
+			p.findIn(t)
 		}
 		for value, at := range p.shared {
 			if at.test == "" {
@@ -98,16 +98,16 @@ func (p *proposal) freshLiterals() map[string]*sharedLiteral {
 }
 
 // findIn notes which new literals a test has, and the files that it reads.
-func (p *proposal) findIn(test string) {
+func (p *proposal) findIn(test testSource) {
 	if len(p.shared) == 0 {
 		return
 	}
-	language := lang.Of(test, "")
-	s := newSide(language, p.checks.Text(test))
+	language := lang.Of(test.path, "")
+	s := newSide(language, test.text)
 	for i := range s.lines {
 		has := func(at *sharedLiteral) {
 			if at != nil && at.test == "" {
-				at.test = fmt.Sprintf("%s:%d", test, i+1)
+				at.test = fmt.Sprintf("%s:%d", test.path, i+1)
 			}
 		}
 		if language == "shell" {
@@ -131,22 +131,32 @@ func (p *proposal) findIn(test string) {
 			}
 		}
 	}
-	p.findInData(test)
+	if len(p.tests()) <= maxReaders {
+		p.findInData(test)
+	}
 }
 
 // findInData notes the words with which lines of files begin that a test reads.
-func (p *proposal) findInData(test string) {
-	var files []string
+func (p *proposal) findInData(test testSource) {
+	words := map[string]*sharedLiteral{}
 	for value, at := range p.shared {
-		if !at.compared || at.test != "" || len(value) < leastText || !isName(value) {
-			continue
+		if at.compared && at.test == "" && len(value) >= leastText && isName(value) {
+			words[value] = at
 		}
-		if files == nil {
-			files = append(p.checks.DataOf(test), "")
-		}
-		word := regexp.MustCompile(`(?m)^[ \t]*` + value + `(?:\W|$)`)
-		if i := slices.IndexFunc(files, func(data string) bool { return word.MatchString(p.checks.Text(data)) }); i >= 0 {
-			at.test, at.data = files[i], true
+	}
+	if len(words) == 0 {
+		return
+	}
+	for _, data := range p.checks.DataOf(test.path) {
+		for line := range strings.Lines(p.checks.Text(data)) {
+			line = strings.TrimLeft(line, " \t")
+			end := 0
+			for end < len(line) && lang.IsWord(line[end]) {
+				end++
+			}
+			if at := words[line[:end]]; at != nil && at.test == "" {
+				at.test, at.data = data, true
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package review
 
 import (
 	"math/bits"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,10 +217,23 @@ func unescaped(text string) string {
 
 // inTest reports whether a failing test has all these words or expressions.
 func (p *proposal) inTest(all []string) bool {
-	return slices.ContainsFunc(p.checks.FailingTests(), func(path string) bool {
-		text := unescaped(p.checks.Text(path))
-		return !slices.ContainsFunc(all, func(one string) bool {
-			return !regexp.MustCompile(`(?:^|[^\w])` + regexp.QuoteMeta(unescaped(one)) + `(?:[^\w]|$)`).MatchString(text)
-		})
+	return slices.ContainsFunc(p.tests(), func(t testSource) bool {
+		return !slices.ContainsFunc(all, func(one string) bool { return !hasWhole(t.unescaped, unescaped(one)) })
 	})
+}
+
+// hasWhole reports whether a text has another one that is not a part of a longer word there.
+func hasWhole(text, part string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], part)
+		if i < 0 {
+			return false
+		}
+		from += i
+		end := from + len(part)
+		if (from == 0 || !lang.IsWord(text[from-1])) && (end == len(text) || !lang.IsWord(text[end])) {
+			return true
+		}
+		from++
+	}
 }

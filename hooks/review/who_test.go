@@ -47,6 +47,8 @@ var whoRows = []reportRow{
 	{"thrown again", "f.js", "f()\n", "try {\n  f()\n} catch (e) {\n  throw new Fault(e)\n}\n", ""},
 	{"recover", "f.go", "package f\n", "package f\n\nfunc f() {\n\tdefer func() { _ = recover() }()\n}\n", "catch_all:4!"},
 	{"recover that sets errp", "f.go", "package f\n", "package f\n\nfunc f(errp *error) {\n\tif r := recover(); r != nil {\n\t\t*errp = r.(error)\n\t}\n}\n", ""},
+	{"recover that is told", "f.go", "package f\n", "package f\n\nfunc f(w http.ResponseWriter) {\n\tdefer func() {\n\t\tif r := recover(); r != nil {\n\t\t\tslog.Error(\"f\", \"panic\", r)\n\t\t}\n\t}()\n}\n", ""},
+	{"recover that is answered", "f.go", "package f\n", "package f\n\nfunc f(w http.ResponseWriter) {\n\tdefer func() {\n\t\tif recover() != nil {\n\t\t\thttp.Error(w, \"\", 500)\n\t\t}\n\t}()\n}\n", ""},
 	{"recover that is an error", "f.go", "package f\n", "package f\n\nfunc f() (err error) {\n\tdefer func() {\n\t\tif r := recover(); r != nil {\n\t\t\terr = fmt.Errorf(\"f: %v\", r)\n\t\t}\n\t}()\n}\n", ""},
 	{"results of a runner", "f.py", "x = 1\n", "x = 1\nprint(\"Ran 2 tests in 0.1s\")\n", "result_printed:2!"},
 	{"results of a runner, in a shell", "f.sh", "x=1\n", "x=1\necho \"not ok 2 - b\"\n", "result_printed:2!"},
