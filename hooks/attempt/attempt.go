@@ -135,11 +135,16 @@ func (q *Request) conclude(r *Result, l left) {
 	kind, evidence := turn.Kind, turn.Evidence
 	if kind == "" && len(l.changes) == 0 {
 		kind, evidence = emptyKind(turn)
-		if large := oversize(l.omitted); kind == failure.PatchEmpty && len(large) > 0 {
-			evidence = "everything the agent changed is too large for a patch: " + english.List(large, 3)
-		}
 	}
-	if (kind == failure.PatchEmpty || kind == failure.NoOutput) && len(l.ignored) > 0 {
+	large := pathsOf(l.omitted, "oversize")
+	switch {
+	case len(l.changes) > 0:
+	case kind == failure.PatchEmpty && len(large) > 0:
+		evidence = "everything the agent changed is too large for a patch: " + english.List(large, 3)
+		if len(l.ignored) > 0 {
+			evidence += "; or ignored by git: " + english.List(l.ignored, 3)
+		}
+	case (kind == failure.PatchEmpty || kind == failure.NoOutput) && len(l.ignored) > 0:
 		kind, evidence = failure.PatchEmpty, "everything the agent changed is ignored by git: "+english.List(l.ignored, 3)
 	}
 	evidence = q.Redact.String(evidence)
@@ -164,12 +169,7 @@ func (q *Request) conclude(r *Result, l left) {
 	}
 }
 
-// oversize names what is too large for a patch.
-func oversize(omitted []tree.Omitted) []string { return pathsOf(omitted, "oversize") }
-
-// ignored names what git ignores.
-func ignored(omitted []tree.Omitted) []string { return pathsOf(omitted, "ignored") }
-
+// pathsOf names what was omitted for a reason.
 func pathsOf(omitted []tree.Omitted, why string) (paths []string) {
 	for _, o := range omitted {
 		if o.Why == why {
@@ -266,7 +266,7 @@ func (q *Request) keep(ctx context.Context, c *scratch.Copy, l *left, r *Result)
 	if err := q.rescue(l.changes, r); err != nil {
 		return err
 	}
-	l.ignored = ignored(rest)
+	l.ignored = pathsOf(rest, "ignored")
 	named, err := q.Draft.KeepOmitted(q.Number, c.Dir, rest)
 	if len(named) > 0 {
 		q.Progress.Step("not in the patch: %s", english.List(named, 5))

@@ -88,7 +88,7 @@ func Find(name string) (CLI, bool) {
 const codexSetting = "a setting of codex can lead its requests to another provider, and start programs"
 
 // Reserved returns the first of args that they must not have, and why: a flag of ours, as --flag VALUE, --flag=VALUE or
-// -fVALUE, or what is no flag and no value of one. Both are empty where there is none.
+// -fVALUE, or an argument that is neither a flag nor the value of one. Both are empty where there is none.
 func (c CLI) Reserved(args []string) (arg, why string) {
 	value := false // the next one may be a value
 	for _, a := range args {
@@ -103,7 +103,7 @@ func (c CLI) Reserved(args []string) (arg, why string) {
 		case mine >= 0:
 			return flag, "async-pipeline gives it to " + c.Name + " itself"
 		case a == "--" || !value && !strings.HasPrefix(a, "-"):
-			return a, c.Name + " would take what is no flag for a prompt or a command, and gets its prompt on standard input"
+			return a, c.Name + " would read it as a prompt or a command, and gets its prompt on standard input"
 		case strings.HasPrefix(a, "-"):
 			value = !with && !slices.Contains(c.switches, a)
 		}

@@ -7,7 +7,7 @@ import (
 
 func TestReserved(t *testing.T) {
 	t.Parallel()
-	const ours, prompt, settings = "gives it to", "for a prompt", "another provider"
+	const ours, prompt, settings = "gives it to", "as a prompt", "another provider"
 	for _, c := range []struct {
 		cli, args, want, why string
 	}{

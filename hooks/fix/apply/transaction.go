@@ -147,7 +147,7 @@ func (tx *transaction) begin(p *plan) error {
 	if err := os.Mkdir(tx.originals(), 0o700); err != nil {
 		return advice.Writing(err, tx.originals())
 	}
-	bulk := recordfile.CanSyncAll && len(p.moves) > manyMoves
+	bulk := together(p.moves)
 	for i, m := range p.moves {
 		tx.Entries = append(tx.Entries, m.entry)
 		if m.was == nil {
@@ -179,6 +179,9 @@ func (tx *transaction) begin(p *plan) error {
 // manyMoves is how many files are synced one by one. Of more, the whole file system is: it takes one wait for the disk
 // instead of two a file.
 const manyMoves = 256
+
+// together reports whether the contents of moves are synced all at once.
+func together(moves []move) bool { return recordfile.CanSyncAll && len(moves) > manyMoves }
 
 func syncAll(dir string) error {
 	d, err := os.Open(dir)
@@ -229,8 +232,10 @@ func (tx *transaction) save() error { return recordfile.WriteJSON(tx.file(), &tx
 // for want of space or permission fails before the first file changes.
 func (tx *transaction) write(moves []move) error {
 	temps := make([]string, len(moves))
-	tx.tree.together(recordfile.CanSyncAll && len(moves) > manyMoves)
-	defer tx.tree.together(false)
+	if together(moves) {
+		tx.tree.staged = map[uint64]string{}
+		defer func() { tx.tree.staged = nil }()
+	}
 	for i, m := range moves {
 		if m.to == nil {
 			continue

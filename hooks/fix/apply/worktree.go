@@ -184,13 +184,6 @@ func (w *worktree) stage(temp string, f *patch.File, perm uint32, exact bool) er
 	})
 }
 
-// together says whether syncStaged syncs what is staged from now on, all at once.
-func (w *worktree) together(yes bool) {
-	if w.staged = nil; yes {
-		w.staged = map[uint64]string{}
-	}
-}
-
 // syncContent makes a staged content last, or notes that syncStaged has to: a rename that is on the disk before the
 // content would leave an empty file.
 func (w *worktree) syncContent(f *os.File, dir string) error {
@@ -205,7 +198,7 @@ func (w *worktree) syncContent(f *os.File, dir string) error {
 	return nil
 }
 
-// syncStaged makes all contents last that were staged since together.
+// syncStaged makes all contents last that syncContent noted.
 func (w *worktree) syncStaged() error {
 	for _, dir := range w.staged {
 		d, err := w.folder(dir)

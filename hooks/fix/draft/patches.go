@@ -187,7 +187,7 @@ func sides(text []byte) (before, after []byte, binary bool) {
 	return before, after, binary
 }
 
-// Limits of what is kept beside a rescue patch.
+// Limits of the files that are kept beside a rescue patch.
 const (
 	keepLimit    = 1 << 30 // bytes of a file that is too large for a patch
 	ignoredLimit = 1 << 20 // bytes of a file that git ignores

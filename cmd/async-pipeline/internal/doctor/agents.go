@@ -33,7 +33,7 @@ func (d *checkup) agents(c *pipeline.Config) {
 	}
 }
 
-// version asks a CLI for its version. lead is the beginning of what is reported.
+// version asks a CLI for its version, and reports it after lead.
 func (d *checkup) version(k *cli.Known, lead string) {
 	switch here, tested := Versions(k, d.Env("PATH")); here {
 	case "":

@@ -135,7 +135,7 @@ agent "settings" {
 }
 agent "positional" {
   cli  = "claude"
-  args = ["--max-turns", "5", "--bare", "do it", "--"] # ERROR: args has do it: claude would take what is no flag for a prompt # ERROR: args has --: claude
+  args = ["--max-turns", "5", "--bare", "do it", "--"] # ERROR: args has do it: claude would read it as a prompt # ERROR: args has --: claude
 }
 agent "one_protocol" {
   cli      = "codex"
