@@ -3,8 +3,11 @@ package main
 import (
 	"flag"
 	"os"
+	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,11 +18,20 @@ import (
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	waitTogether()
+	hangUp()
 	testscript.Main(m, map[string]func(){
 		"async-pipeline": func() { os.Exit(Main()) },
 		"go-cache-copy":  goCacheCopy,
 		"one-port":       onePort,
 	})
+}
+
+// hangUp lets the programs that tests start be ended by a closed terminal also where the tests were started by nohup,
+// which they would inherit.
+func hangUp() {
+	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 }
 
 // waitTogether runs more tests at a time than there are processors: most of a script's time is waiting. A -parallel
