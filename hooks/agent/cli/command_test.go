@@ -22,10 +22,17 @@ import (
 
 // run is an Exec without a box: enough to see what a command is given and what it says.
 func run(ctx context.Context, c agent.Command) (agent.Exit, error) {
-	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	start := func() error {
+		cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+		cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr
+		cmd.WaitDelay = time.Second
+		return cmd.Run()
+	}
+	err := start()
+	for errors.Is(err, syscall.ETXTBSY) { // another test forked while the program was written
+		time.Sleep(time.Millisecond)
+		err = start()
+	}
 	select {
 	case <-ctx.Done():
 		return agent.Exit{Code: 137, Signal: "SIGKILL", Cancelled: true}, nil

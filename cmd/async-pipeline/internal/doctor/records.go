@@ -81,7 +81,11 @@ func (d *checkup) folder() bool {
 	if _, err := git.Of(ctx, d.dir); err != nil {
 		return true // reported by git
 	}
-	if foreign, err := (apply.Tree{Fixes: d.fixStore()}).Foreign(ctx); err == nil && foreign {
+	foreign, err := (apply.Tree{Fixes: d.fixStore()}).Foreign(ctx)
+	if err != nil {
+		d.noted("records", "", "whether git tracks files in %s could not be found out: %v", d.path(dir), err)
+	}
+	if foreign {
 		d.trouble("records", "git rm -r --cached .async",
 			"git tracks files in %s: records that came with a repository are never applied", d.path(dir))
 	} else if rules, err := os.ReadFile(filepath.Join(dir, ".gitignore")); err != nil || !ignoresAll(string(rules)) {
