@@ -63,6 +63,14 @@ func (r *Repo) lsFiles(ctx context.Context, what ...string) ([]string, error) {
 	return split(out), err
 }
 
+// Ignored lists what git ignores, relative to Top, only the topmost paths; those of folders end in a slash. What is in
+// the index is never in it.
+func (r *Repo) Ignored(ctx context.Context) ([]string, error) {
+	all, err := r.lsFiles(ctx, "-o", "-i", "--exclude-standard", "--directory")
+	slices.Sort(all)
+	return onlyTopmost(all), err
+}
+
 // pathCache finds files below top without following symlinks, and remembers folders.
 type pathCache struct {
 	top  string

@@ -38,6 +38,10 @@ func locate(name, dir string, env []string) (string, error) {
 	return find(name, dir, env)
 }
 
+// Find returns the absolute path of the program that a command of this name is: name is looked up in the PATH of env, or
+// taken relative to dir where it has a slash.
+func Find(name, dir string, env []string) (string, error) { return find(name, dir, env) }
+
 // find returns the absolute path of the program. Its error is a *missing.
 func find(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
