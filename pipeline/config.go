@@ -91,6 +91,7 @@ type Task struct {
 	Reads       []string      // files that file functions of this task read: inputs too; relative to the root, sorted
 	Timeout     time.Duration // of the whole task, all attempts included; 0 means none
 	Retry       Retry
+	Cache       CacheRules
 	OnFail      []Hook // in file order
 	Scratch     ScratchRules
 }
@@ -100,6 +101,14 @@ type Retry struct {
 	Attempts int           // in all; 0 and 1 mean one
 	Delay    time.Duration // between two attempts
 	OnExit   []int         // only these exit codes deserve another attempt; empty: every failure does
+}
+
+// CacheRules are how the result of a task is cached. The zero value caches what a task with inputs makes and prints.
+type CacheRules struct {
+	Disabled     bool
+	NoOutputs    bool          // outputs are not stored: they must be there for a hit
+	CleanOutputs bool          // what the last result has is removed before the task runs
+	TTL          time.Duration // a result that is older is not used; 0 means for ever
 }
 
 // ScratchRules add paths to the usual contents of a scratch copy, or leave some out.

@@ -1,0 +1,379 @@
+package cache
+
+// The messages of the Remote Execution API v2 (build.bazel.remote.execution.v2) that describe a task and its result:
+// Digest, Directory, Command, Action, ActionResult. Only the fields that we use are written, in the order of their
+// numbers and with sorted lists, so that equal messages have equal bytes, as that protocol asks for. What others wrote
+// in further fields is skipped.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A Digest names a blob by its content.
+type Digest struct {
+	Hash string // sha256, 64 hexadecimal digits
+	Size int64  // bytes
+}
+
+// digestOf returns the digest of a blob.
+func digestOf(b []byte) Digest {
+	sum := sha256.Sum256(b)
+	return Digest{hex.EncodeToString(sum[:]), int64(len(b))}
+}
+
+// String is the form of records: sha256:<hex>.
+func (d Digest) String() string { return "sha256:" + d.Hash }
+
+// A File is a file, a symbolic link or an empty folder of an input root or of a result.
+type File struct {
+	Path       string // slash-separated, relative to the root
+	Digest     Digest // of a file
+	Executable bool   // of a file
+	Link       string // the text of a symbolic link; empty: it is none
+	Folder     bool   // an empty folder
+}
+
+// same reports whether two files of one path are alike.
+func (f File) same(g File) bool {
+	return f.Digest == g.Digest && f.Executable == g.Executable && f.Link == g.Link && f.Folder == g.Folder
+}
+
+// A pair is an EnvironmentVariable or a Property: name = 1, value = 2.
+type pair struct{ name, value string }
+
+// A command is a Command: what is run, without its inputs.
+type command struct {
+	argv    []string
+	env     []pair // sorted by name
+	outputs []string
+	dir     string
+}
+
+func (c command) encode() []byte {
+	var b []byte
+	for _, a := range c.argv {
+		b = appendText(b, 1, a)
+	}
+	for _, v := range c.env {
+		b = appendPair(b, 2, v)
+	}
+	b = appendSet(b, 6, c.dir)
+	for _, o := range slices.Sorted(slices.Values(c.outputs)) {
+		b = appendText(b, 7, o)
+	}
+	return b
+}
+
+// encodeAction returns an Action: command_digest = 1, input_root_digest = 2, salt = 9, platform = 10.
+func encodeAction(command, root Digest, platform []pair) []byte {
+	b := appendDigest(nil, 1, command)
+	b = appendDigest(b, 2, root)
+	b = appendText(b, 9, salt)
+	var p []byte
+	for _, v := range platform {
+		p = appendPair(p, 1, v)
+	}
+	return appendBytes(b, 10, p)
+}
+
+// salt tells the keys of this form of a task from those of an earlier or later one.
+const salt = "async-pipeline 1"
+
+// directories returns the digest of the Directory that has files, which are sorted by path, and calls each with every
+// Directory in it, the deepest first.
+func directories(files []File, each func(Digest, []byte)) Digest {
+	d, _ := directory(files, 0, each)
+	return d
+}
+
+// directory encodes the folder in which the paths of files begin, all with the same first skip bytes.
+func directory(files []File, skip int, each func(Digest, []byte)) (Digest, []byte) {
+	type folder struct {
+		name   string
+		digest Digest
+	}
+	var folders []folder
+	var b, links []byte
+	for i := 0; i < len(files); {
+		name, _, deeper := strings.Cut(files[i].Path[skip:], "/")
+		if !deeper && !files[i].Folder {
+			f := files[i]
+			if f.Link != "" {
+				links = appendBytes(links, 3, appendText(appendText(nil, 1, name), 2, f.Link))
+			} else {
+				node := appendDigest(appendText(nil, 1, name), 2, f.Digest)
+				if f.Executable {
+					node = protowire.AppendVarint(protowire.AppendTag(node, 4, protowire.VarintType), 1)
+				}
+				b = appendBytes(b, 1, node)
+			}
+			i++
+			continue
+		}
+		end := i + 1
+		if !deeper {
+			empty := digestOf(nil)
+			each(empty, nil)
+			folders = append(folders, folder{name, empty})
+			i = end
+			continue
+		}
+		for end < len(files) && strings.HasPrefix(files[end].Path[skip:], name+"/") {
+			end++
+		}
+		d, _ := directory(files[i:end], skip+len(name)+1, each)
+		folders = append(folders, folder{name, d})
+		i = end
+	}
+	slices.SortFunc(folders, func(a, b folder) int { return strings.Compare(a.name, b.name) })
+	for _, f := range folders {
+		b = appendBytes(b, 2, appendDigest(appendText(nil, 1, f.name), 2, f.digest))
+	}
+	b = append(b, links...)
+	d := digestOf(b)
+	each(d, b)
+	return d, b
+}
+
+// A node is an entry of a Directory.
+type node struct {
+	File          // Path is the name alone
+	folder Digest // of the Directory below; zero for a file or link
+}
+
+// decodeDirectory returns the entries of a Directory, sorted by name.
+func decodeDirectory(b []byte) ([]node, error) {
+	var all []node
+	err := fields(b, func(number protowire.Number, v value) error {
+		n := node{}
+		err := fields(v.bytes, func(inner protowire.Number, v value) (err error) {
+			switch {
+			case inner == 1:
+				n.Path = string(v.bytes)
+			case inner == 2 && number == 1:
+				n.Digest, err = decodeDigest(v.bytes)
+			case inner == 2 && number == 2:
+				n.folder, err = decodeDigest(v.bytes)
+			case inner == 2 && number == 3:
+				n.Link = string(v.bytes)
+			case inner == 4 && number == 1:
+				n.Executable = v.number != 0
+			}
+			return err
+		})
+		if number <= 3 {
+			all = append(all, n)
+		}
+		return err
+	})
+	slices.SortFunc(all, func(a, b node) int { return strings.Compare(a.Path, b.Path) })
+	return all, err
+}
+
+// A Result is an ActionResult: what a task that passed made and printed.
+type Result struct {
+	Files []File // sorted by path
+	Log   Digest // stdout_digest: what it printed, without its secrets
+	Run   string // execution_metadata.worker: the run that made it
+	Took  int64  // milliseconds that the task took then: execution_metadata.virtual_execution_duration
+	Made  int64  // when it ended, in seconds since 1970: execution_metadata.worker_completed_timestamp
+}
+
+// encode writes output_files = 2, output_directories = 3 (for empty folders), stdout_digest = 6,
+// execution_metadata = 9, output_symlinks = 12.
+func (r Result) encode() []byte {
+	var files, folders, links []byte
+	for _, f := range r.Files {
+		at := appendText(nil, 1, f.Path)
+		switch {
+		case f.Folder:
+			empty := digestOf(appendBytes(nil, 1, nil)) // a Tree with an empty root
+			folders = appendBytes(folders, 3, appendDigest(at, 3, empty))
+		case f.Link != "":
+			links = appendBytes(links, 12, appendText(at, 2, f.Link))
+		default:
+			at = appendDigest(at, 2, f.Digest)
+			if f.Executable {
+				at = protowire.AppendVarint(protowire.AppendTag(at, 4, protowire.VarintType), 1)
+			}
+			files = appendBytes(files, 2, at)
+		}
+	}
+	b := append(files, folders...)
+	b = appendDigest(b, 6, r.Log)
+	meta := appendText(nil, 1, r.Run)
+	var took []byte                                                                                                        // a google.protobuf.Duration
+	took = protowire.AppendVarint(protowire.AppendTag(took, 1, protowire.VarintType), uint64(r.Took/1000))                 //nolint:gosec // not negative
+	took = protowire.AppendVarint(protowire.AppendTag(took, 2, protowire.VarintType), uint64(r.Took%1000*1_000_000))       //nolint:gosec // not negative
+	meta = appendBytes(meta, 4, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(r.Made))) //nolint:gosec // not negative
+	meta = appendBytes(meta, 12, took)
+	b = appendBytes(b, 9, meta)
+	return append(b, links...)
+}
+
+// decodeResult reads what encode writes. Paths that lead out of the root are an error.
+func decodeResult(b []byte) (Result, error) {
+	var r Result
+	err := fields(b, func(number protowire.Number, v value) (err error) {
+		switch number {
+		case 2, 3, 12:
+			f := File{Folder: number == 3}
+			err = fields(v.bytes, func(inner protowire.Number, v value) (err error) {
+				switch {
+				case inner == 1:
+					f.Path = string(v.bytes)
+				case inner == 2 && number == 2:
+					f.Digest, err = decodeDigest(v.bytes)
+				case inner == 2 && number == 12:
+					f.Link = string(v.bytes)
+				case inner == 4 && number == 2:
+					f.Executable = v.number != 0
+				}
+				return err
+			})
+			if err == nil && !local(f.Path) {
+				err = fmt.Errorf("%q is not a path in the root", f.Path)
+			}
+			r.Files = append(r.Files, f)
+		case 6:
+			r.Log, err = decodeDigest(v.bytes)
+		case 9:
+			err = fields(v.bytes, func(inner protowire.Number, v value) error {
+				switch inner {
+				case 1:
+					r.Run = string(v.bytes)
+				case 4:
+					return fields(v.bytes, func(n protowire.Number, v value) error {
+						if n == 1 {
+							r.Made = int64(v.number) //nolint:gosec // we wrote it
+						}
+						return nil
+					})
+				case 12:
+					return fields(v.bytes, func(n protowire.Number, v value) error {
+						switch n {
+						case 1:
+							r.Took += int64(v.number) * 1000 //nolint:gosec // we wrote it
+						case 2:
+							r.Took += int64(v.number) / 1_000_000 //nolint:gosec // we wrote it
+						}
+						return nil
+					})
+				}
+				return nil
+			})
+		}
+		return err
+	})
+	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return r, err
+}
+
+// local reports whether p is a clean path below the root, and not of our own folder or git's.
+func local(p string) bool {
+	if p == "" || path.IsAbs(p) || path.Clean(p) != p || p == "." || p == ".." || strings.HasPrefix(p, "../") {
+		return false
+	}
+	return !ours(p)
+}
+
+// ours reports whether p is in .async, or in the .git of the root or of a repository in it.
+func ours(p string) bool {
+	return p == ".async" || strings.HasPrefix(p, ".async/") || slices.Contains(strings.Split(p, "/"), ".git")
+}
+
+func decodeDigest(b []byte) (d Digest, err error) {
+	err = fields(b, func(number protowire.Number, v value) error {
+		switch number {
+		case 1:
+			d.Hash = string(v.bytes)
+		case 2:
+			d.Size = int64(v.number) //nolint:gosec // a negative one matches no blob
+		}
+		return nil
+	})
+	if err == nil && !isHash(d.Hash) {
+		err = fmt.Errorf("%q is not a sha256", d.Hash)
+	}
+	return d, err
+}
+
+// isHash reports whether s is a sha256 in hexadecimal: it becomes the name of a file.
+func isHash(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// A value is one field of a message: bytes, or a number.
+type value struct {
+	bytes  []byte
+	number uint64
+}
+
+var errDamaged = errors.New("it is damaged")
+
+// fields calls each for the fields of a message that are bytes or numbers.
+func fields(b []byte, each func(protowire.Number, value) error) error {
+	for len(b) > 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return errDamaged
+		}
+		b = b[n:]
+		var v value
+		switch kind {
+		case protowire.BytesType:
+			v.bytes, n = protowire.ConsumeBytes(b)
+		case protowire.VarintType:
+			v.number, n = protowire.ConsumeVarint(b)
+		default:
+			n = protowire.ConsumeFieldValue(number, kind, b)
+		}
+		if n < 0 {
+			return errDamaged
+		}
+		b = b[n:]
+		if kind != protowire.BytesType && kind != protowire.VarintType {
+			continue
+		}
+		if err := each(number, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func appendBytes(b []byte, number protowire.Number, v []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), v)
+}
+
+func appendText(b []byte, number protowire.Number, v string) []byte {
+	return protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), v)
+}
+
+// appendSet appends a text unless it is empty, as protobuf does with fields of their default.
+func appendSet(b []byte, number protowire.Number, v string) []byte {
+	if v == "" {
+		return b
+	}
+	return appendText(b, number, v)
+}
+
+func appendPair(b []byte, number protowire.Number, p pair) []byte {
+	return appendBytes(b, number, appendSet(appendSet(nil, 1, p.name), 2, p.value))
+}
+
+func appendDigest(b []byte, number protowire.Number, d Digest) []byte {
+	m := appendSet(nil, 1, d.Hash)
+	if d.Size != 0 {
+		m = protowire.AppendVarint(protowire.AppendTag(m, 2, protowire.VarintType), uint64(d.Size)) //nolint:gosec // a length
+	}
+	return appendBytes(b, number, m)
+}

@@ -1,0 +1,175 @@
+package cache
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+)
+
+// Limits of what Collect keeps.
+const (
+	MaxAge   = 30 * 24 * time.Hour // since a result was stored or used last
+	MaxBytes = 5 << 30
+)
+
+// young is the age below which a blob without a result is kept: a run may be about to store the result.
+const young = time.Hour
+
+// Collected is what Collect removed, or would remove.
+type Collected struct {
+	Results int   // actions
+	Bytes   int64 // of actions and blobs
+	Left    int64 // bytes that stay
+}
+
+// CollectDaily is Collect with the usual limits, once a day.
+func CollectDaily(dir string) error {
+	stamp := filepath.Join(dir, "collected")
+	info, err := os.Lstat(stamp)
+	if err == nil && time.Since(info.ModTime()) < 24*time.Hour {
+		return nil
+	}
+	if _, err := os.Lstat(dir); err != nil {
+		return nil //nolint:nilerr // there is no cache
+	}
+	if err := recordfile.Write(stamp, nil, false); err != nil {
+		return err
+	}
+	_, err = Collect(dir, time.Now(), MaxAge, MaxBytes, false)
+	return err
+}
+
+// Collect removes results that are older than age, then the oldest until all blobs together have at most limit bytes,
+// and the blobs that no result and no baseline needs. With dry it only counts. Runs may be at work meanwhile: the worst is
+// that they miss.
+func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool) (Collected, error) {
+	type action struct {
+		path string
+		at   time.Time
+		size int64
+		need []string
+	}
+	var done Collected
+	if err := recordfile.NoLinks(filepath.Dir(dir), dir); err != nil {
+		return done, err
+	}
+	s := &store{dir: dir}
+	var actions []action
+	blobs := map[string]fs.FileInfo{}
+	each := func(folder string, do func(path string, info fs.FileInfo)) error {
+		err := filepath.WalkDir(filepath.Join(dir, folder), func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return nil //nolint:nilerr // removed meanwhile
+			}
+			if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+				do(p, info)
+			}
+			return nil
+		})
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	err := errors.Join(
+		each("cas", func(_ string, info fs.FileInfo) { blobs[info.Name()] = info }),
+		each("actions", func(p string, info fs.FileInfo) {
+			a := action{path: p, at: info.ModTime(), size: info.Size()}
+			if r, err := s.action(info.Name()); isHash(info.Name()) && err == nil {
+				a.need = append(a.need, r.Log.Hash)
+				for _, f := range r.Files {
+					a.need = append(a.need, f.Digest.Hash)
+				}
+			}
+			actions = append(actions, a)
+		}),
+	)
+	if err != nil {
+		return done, err
+	}
+	used := map[string]bool{}
+	err = each("baselines", func(p string, _ fs.FileInfo) {
+		var l baseline
+		if b, err := recordfile.Read(p, limitBlob); err == nil && json.Unmarshal(b, &l) == nil {
+			s.directories(Digest{l.Root, l.RootSize}, used)
+		}
+	})
+	if err != nil {
+		return done, err
+	}
+	var sum int64
+	for name := range used {
+		if info := blobs[name]; info != nil {
+			sum += info.Size()
+		}
+	}
+	remove := func(path string, size int64) {
+		done.Bytes += size
+		if !dry {
+			_ = os.Remove(path)
+		}
+	}
+	slices.SortFunc(actions, func(a, b action) int { return b.at.Compare(a.at) }) // the newest first
+	for _, a := range actions {
+		more := a.size
+		for _, name := range a.need {
+			if info := blobs[name]; info != nil && !used[name] {
+				more += info.Size()
+			}
+		}
+		if now.Sub(a.at) > age || sum+more > limit || len(a.need) == 0 {
+			done.Results++
+			remove(a.path, a.size)
+			continue
+		}
+		sum += more
+		for _, name := range a.need {
+			used[name] = true
+		}
+	}
+	for name, info := range blobs {
+		if !used[name] && now.Sub(info.ModTime()) > young {
+			remove(s.blob(pad(name)), info.Size())
+		} else if !used[name] {
+			sum += info.Size()
+		}
+	}
+	done.Left = sum
+	return done, nil
+}
+
+// pad makes a name that is no hash long enough for blob: a file that somebody else put there.
+func pad(name string) string {
+	if len(name) < 2 {
+		return name + strings.Repeat("_", 2)
+	}
+	return name
+}
+
+// directories adds a Directory and all below it to used.
+func (s *store) directories(d Digest, used map[string]bool) {
+	if !isHash(d.Hash) || used[d.Hash] {
+		return
+	}
+	used[d.Hash] = true
+	b, err := s.get(d)
+	if err != nil {
+		return
+	}
+	nodes, err := decodeDirectory(b)
+	if err != nil {
+		return
+	}
+	for _, n := range nodes {
+		if n.folder.Hash != "" {
+			s.directories(n.folder, used)
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package cache
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/async-pipeline/async-pipeline/internal/filename"
+	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+)
+
+// A store is the folder that the package comment describes. Several processes may use it at once. What it returns was
+// checked against its digest.
+type store struct {
+	dir   string
+	ready sync.Once
+	err   error
+}
+
+// errAbsent means that the store does not have what was asked for, errDamaged (see action.go) that it cannot be used.
+var errAbsent = errors.New("it is not in the cache")
+
+// make makes the folder.
+func (s *store) make() error {
+	s.ready.Do(func() {
+		// A repository can bring a link along, through which we would write where somebody else chose.
+		if s.err = recordfile.NoLinks(filepath.Dir(s.dir), s.dir); s.err == nil {
+			s.err = os.MkdirAll(s.dir, 0o750)
+		}
+		if s.err == nil && !recordfile.Exists(filepath.Join(s.dir, ".gitignore")) {
+			s.err = recordfile.Write(filepath.Join(s.dir, ".gitignore"), []byte("*\n"), false)
+		}
+	})
+	return s.err
+}
+
+func (s *store) blob(hash string) string { return filepath.Join(s.dir, "cas", hash[:2], hash) }
+
+// has reports whether there is a blob of this name and size. Its content is checked when it is read.
+func (s *store) has(d Digest) bool {
+	info, err := os.Lstat(s.blob(d.Hash))
+	return err == nil && info.Mode().IsRegular() && info.Size() == d.Size
+}
+
+// put stores bytes.
+func (s *store) put(b []byte) (Digest, error) {
+	d := digestOf(b)
+	if s.has(d) {
+		return d, nil
+	}
+	return d, s.write(d, bytes.NewReader(b))
+}
+
+// write stores what r has, which must have the digest d.
+func (s *store) write(d Digest, r io.Reader) error {
+	if err := s.make(); err != nil {
+		return err
+	}
+	at := s.blob(d.Hash)
+	if err := os.MkdirAll(filepath.Dir(at), 0o750); err != nil {
+		return err
+	}
+	f, err := renameio.NewPendingFile(at, renameio.WithPermissions(0o400), renameio.WithTempDir(filepath.Dir(at)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }()
+	got, err := copyHashed(f, r)
+	if err != nil {
+		return err
+	}
+	if got != d {
+		return errChanged
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), at) // not synced: what a power cut damages is found when it is read
+}
+
+// errChanged means that a file is not what it was when its digest was made.
+var errChanged = errors.New("it changed meanwhile")
+
+// limitBlob bounds a message that is read back, in bytes.
+const limitBlob = 64 << 20
+
+// get returns a blob.
+func (s *store) get(d Digest) ([]byte, error) {
+	if d.Size > limitBlob {
+		return nil, errDamaged
+	}
+	b, err := recordfile.Read(s.blob(d.Hash), limitBlob)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errAbsent
+	}
+	if err != nil {
+		return nil, err
+	}
+	if digestOf(b) != d {
+		_ = os.Remove(s.blob(d.Hash))
+		return nil, errDamaged
+	}
+	return b, nil
+}
+
+// extract writes a blob to p in root under a temporary name and renames it.
+func (s *store) extract(f File, root *os.Root) (err error) {
+	from, err := os.OpenFile(s.blob(f.Digest.Hash), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errAbsent
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	perm := fs.FileMode(0o666)
+	if f.Executable {
+		perm = 0o777
+	}
+	temp := path.Join(path.Dir(f.Path), process.TempName(tempPrefix)+strconv.FormatInt(time.Now().UnixNano(), 36))
+	to, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = root.Remove(temp)
+		}
+	}()
+	got, err := copyHashed(to, from)
+	if err = errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	if got != f.Digest {
+		_ = os.Remove(s.blob(f.Digest.Hash))
+		return errDamaged
+	}
+	return root.Rename(temp, f.Path)
+}
+
+// tempPrefix begins the name of a file that is being restored. Its maker's process follows.
+const tempPrefix = ".async-pipeline-restore-"
+
+func (s *store) actionPath(key string) string {
+	return filepath.Join(s.dir, "actions", key[:2], key)
+}
+
+// action returns the result of a key. errAbsent: there is none.
+func (s *store) action(key string) (Result, error) {
+	at := s.actionPath(key)
+	b, err := recordfile.Read(at, limitBlob)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Result{}, errAbsent
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	sum, b, ok := bytes.Cut(b, []byte("\n"))
+	if !ok || string(sum) != digestOf(b).Hash {
+		_ = os.Remove(at)
+		return Result{}, errDamaged
+	}
+	r, err := decodeResult(b)
+	if err != nil {
+		_ = os.Remove(at)
+		return Result{}, errDamaged
+	}
+	return r, nil
+}
+
+// used notes that a result was used now, so that Collect keeps it.
+func (s *store) used(key string) {
+	now := time.Now()
+	if info, err := os.Lstat(s.actionPath(key)); err == nil && now.Sub(info.ModTime()) > time.Hour {
+		_ = os.Chtimes(s.actionPath(key), now, now) // else it is removed a little earlier
+	}
+}
+
+func (s *store) putAction(key string, r Result) error {
+	if err := s.make(); err != nil {
+		return err
+	}
+	at := s.actionPath(key)
+	if err := os.MkdirAll(filepath.Dir(at), 0o750); err != nil {
+		return err
+	}
+	b := r.encode()
+	return recordfile.Write(at, append([]byte(digestOf(b).Hash+"\n"), b...), true)
+}
+
+// A baseline is what the last pass of a task was made of: what a miss is compared with.
+type baseline struct {
+	Version  int               `json:"schema_version"`
+	Key      string            `json:"key"`
+	Run      string            `json:"run"`
+	Command  string            `json:"command"` // digest of argv, directory and outputs, keyed
+	Root     string            `json:"input_root"`
+	RootSize int64             `json:"input_root_bytes"`
+	Env      map[string]string `json:"env"`      // keyed digests of the values
+	Shown    map[string]string `json:"shown"`    // values that PIPELINE.hcl has in plain text
+	Platform map[string]string `json:"platform"` // programs, too
+	Made     map[string]string `json:"made"`     // outputs, with their digests
+}
+
+const baselineVersion = 1
+
+func (s *store) baselinePath(task string) string {
+	return filepath.Join(s.dir, "baselines", filename.Of(task)+".json")
+}
+
+// baseline returns that of a task, or nil.
+func (s *store) baseline(task string) *baseline {
+	b, err := recordfile.Read(s.baselinePath(task), limitBlob)
+	if err != nil {
+		return nil
+	}
+	var l baseline
+	if json.Unmarshal(b, &l) != nil || l.Version != baselineVersion || !isHash(l.Key) || !isHash(l.Root) {
+		return nil
+	}
+	return &l
+}
+
+func (s *store) putBaseline(task string, l *baseline) error {
+	if err := s.make(); err != nil {
+		return err
+	}
+	at := s.baselinePath(task)
+	if err := os.MkdirAll(filepath.Dir(at), 0o750); err != nil {
+		return err
+	}
+	return recordfile.WriteJSON(at, l, false)
+}
+
+// secretKey returns the key with which values are hashed: a digest of a short value alone would give it away.
+// Without one, a new one is stored, or only returned.
+func (s *store) secretKey(stored bool) ([]byte, error) {
+	at := filepath.Join(s.dir, "key")
+	for range 3 {
+		if b, err := recordfile.Read(at, 1<<10); err == nil && len(b) == 32 {
+			return b, nil
+		}
+		if !stored {
+			return make([]byte, 32), nil
+		}
+		if err := s.make(); err != nil {
+			return nil, err
+		}
+		b := make([]byte, 32)
+		_, _ = rand.Read(b) // never fails
+		temp := filepath.Join(s.dir, process.TempName("key-"))
+		if err := os.WriteFile(temp, b, 0o600); err != nil {
+			return nil, err
+		}
+		err := os.Link(temp, at) // another process may have been first
+		_ = os.Remove(temp)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if errors.Is(err, fs.ErrExist) {
+			if b, err := recordfile.Read(at, 1<<10); err != nil || len(b) != 32 {
+				_ = os.Remove(at) // it is damaged
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s cannot be read", at)
+}
+
+// hashed returns a keyed digest of a value.
+func hashed(key []byte, value string) string {
+	m := hmac.New(sha256.New, key)
+	_, _ = io.WriteString(m, value)
+	return hex.EncodeToString(m.Sum(nil))
+}

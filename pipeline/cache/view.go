@@ -1,0 +1,483 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// A view is what the tree had at one moment: what git does not ignore, and what patterns name below ignored folders.
+type view struct {
+	files   []File // files, links and empty folders, sorted by path
+	ignored []bool // of files: git ignores it
+	broken  []tree.Omitted
+	top     []string // the ignored paths, topmost, sorted; a folder without its slash
+
+	chosen map[string]choice // by patterns, joined
+}
+
+// A choice is the files that patterns choose, or why they cannot be told.
+type choice struct {
+	files []File
+	err   error
+}
+
+// A memory is what a walk of the tree found, kept for the next one: files that did not change are not read again.
+type memory struct {
+	dir    string // where it is stored
+	root   string
+	named  []pattern // of all tasks: what is walked although git ignores it
+	wanted []pattern // of all tasks: nothing else is read
+	known  *tree.Manifest
+	ignore ignoreList
+	loaded bool
+	stale  bool // what is stored is older than known
+}
+
+// An ignoreList is what git ignored when it was asked, and what it said that of.
+type ignoreList struct {
+	Top   []string `json:"top"`   // topmost paths, sorted; folders without their slash
+	Rules string   `json:"rules"` // digest of the rules and of the index
+}
+
+// limitMemory bounds what is read of an ignore list, in bytes.
+const limitMemory = 64 << 20
+
+func (m *memory) load() {
+	m.loaded = true
+	if f, err := os.Open(filepath.Join(m.dir, "walk")); err == nil {
+		m.known, _ = tree.Recall(f, m.root, process.Self().Boot) // what cannot be read is not known
+		_ = f.Close()
+	}
+	if b, err := recordfile.Read(filepath.Join(m.dir, "ignored.json"), limitMemory); err != nil ||
+		json.Unmarshal(b, &m.ignore) != nil {
+		m.ignore = ignoreList{}
+	}
+}
+
+// save stores what changed. What cannot be stored is read again next time.
+func (m *memory) save() error {
+	if !m.stale || m.known == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := m.known.Save(&b, m.root, process.Self().Boot, secretFile); err != nil {
+		return err
+	}
+	list, err := json.Marshal(m.ignore)
+	if err != nil {
+		return err
+	}
+	m.stale = false
+	return errors.Join(
+		recordfile.Write(filepath.Join(m.dir, "walk"), b.Bytes(), false),
+		recordfile.Write(filepath.Join(m.dir, "ignored.json"), list, false),
+	)
+}
+
+// secretFile reports whether a file may be all secret and short: its digest is not stored.
+func secretFile(name string) bool {
+	return strings.HasPrefix(path.Base(name), ".env")
+}
+
+// look walks the tree.
+func (m *memory) look(ctx context.Context) (*view, error) {
+	if !m.loaded {
+		m.load()
+	}
+	rules := m.rules()
+	asked := m.known == nil || m.ignore.Rules != rules
+	if asked {
+		if err := m.ask(ctx, rules); err != nil {
+			return nil, err
+		}
+	}
+	found, err := m.walk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !asked && m.mayBeIgnored(found) {
+		if err := m.ask(ctx, rules); err != nil {
+			return nil, err
+		}
+		m.known = found
+		if found, err = m.walk(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if m.known == nil || !slices.Equal(m.known.Entries, found.Entries) {
+		m.stale = true
+	}
+	m.known = found
+	return m.view(found), nil
+}
+
+func (m *memory) walk(ctx context.Context) (*tree.Manifest, error) {
+	return tree.Walk(ctx, m.root, tree.Options{Known: m.known, Skip: func(p string, isDir bool) bool {
+		return !m.isWanted(p, isDir) || isIgnored(m.ignore.Top, p) && !m.isNamed(p, isDir)
+	}})
+}
+
+// isWanted reports whether a pattern matches p, or may match what is below it.
+func (m *memory) isWanted(p string, isDir bool) bool {
+	if !isDir && path.Base(p) == ".gitignore" {
+		return true // see mayBeIgnored
+	}
+	for i := range m.wanted {
+		w := &m.wanted[i]
+		if w.match(p) || isDir && (within(w.folder, p) || !w.plain && within(p, w.folder)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNamed reports whether a pattern names p, or what may be below p.
+func (m *memory) isNamed(p string, isDir bool) bool {
+	for i := range m.named {
+		n := &m.named[i]
+		switch {
+		case n.folder == "":
+			if n.match(p) {
+				return true
+			}
+		case within(p, n.folder), isDir && within(n.folder, p):
+			return true
+		}
+	}
+	return false
+}
+
+// isIgnored reports whether p is one of top, or below one.
+func isIgnored(top []string, p string) bool {
+	for {
+		if _, ok := slices.BinarySearch(top, p); ok {
+			return true
+		}
+		i := strings.LastIndexByte(p, '/')
+		if i < 0 {
+			return false
+		}
+		p = p[:i]
+	}
+}
+
+// mayBeIgnored reports whether git must be asked again: there is a new path, or a file of rules changed.
+func (m *memory) mayBeIgnored(found *tree.Manifest) bool {
+	old := m.known.Entries
+	for i := range found.Entries {
+		e := &found.Entries[i]
+		for len(old) > 0 && old[0].Path < e.Path {
+			old = old[1:]
+		}
+		if len(old) == 0 || old[0].Path != e.Path {
+			if secretFile(e.Path) || isIgnored(m.ignore.Top, e.Path) {
+				continue
+			}
+			return true
+		}
+		if path.Base(e.Path) == ".gitignore" && old[0].Digest != e.Digest {
+			return true
+		}
+	}
+	return false
+}
+
+// rules returns a digest of what git decides by, but for the .gitignore files, which a walk sees.
+func (m *memory) rules() string {
+	h := sha256.New()
+	for dir := m.root; ; dir = filepath.Dir(dir) {
+		at := filepath.Join(dir, ".git")
+		if info, err := os.Lstat(at); err == nil {
+			if !info.IsDir() { // a linked work tree: a file that names its folder
+				at = gitFolder(at)
+			}
+			for _, name := range []string{"index", "info/exclude", "config"} {
+				if info, err := os.Stat(filepath.Join(at, name)); err == nil {
+					fmt.Fprintln(h, name, info.Size(), info.ModTime().UnixNano())
+				}
+			}
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	for _, n := range m.named {
+		fmt.Fprintln(h, n.text)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// gitFolder returns the folder that the file .git of a linked work tree names, or "".
+func gitFolder(file string) string {
+	b, err := recordfile.Read(file, 1<<16)
+	if err != nil {
+		return ""
+	}
+	at := strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir:"))
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(filepath.Dir(file), at)
+	}
+	return at
+}
+
+// ask asks git what it ignores, and whether the cache is its own. Without a repository nothing is ignored.
+func (m *memory) ask(ctx context.Context, rules string) error {
+	m.ignore = ignoreList{}
+	if err := foreign(ctx, m.dir); err != nil {
+		return err
+	}
+	m.ignore.Rules = rules
+	repo, err := git.Find(ctx, m.root)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return nil //nolint:nilerr // there is no repository, or git is not there
+	}
+	all, err := repo.Ignored(ctx)
+	if err != nil {
+		return err
+	}
+	below, err := filepath.Rel(repo.Top, m.root)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		p = strings.TrimSuffix(p, "/")
+		if below != "." {
+			var in bool
+			if p, in = strings.CutPrefix(p, filepath.ToSlash(below)+"/"); !in {
+				continue
+			}
+		}
+		m.ignore.Top = append(m.ignore.Top, p)
+	}
+	slices.Sort(m.ignore.Top)
+	return nil
+}
+
+// foreign returns an error if git tracks files of the cache: a commit could bring along a result for a check that never
+// passed.
+func foreign(ctx context.Context, dir string) error {
+	in := dir
+	for !recordfile.IsFolder(in) {
+		in = filepath.Dir(in)
+	}
+	repo, err := git.Find(ctx, in)
+	if err != nil {
+		return ctx.Err() // there is no repository, or git is not there
+	}
+	rel, err := filepath.Rel(repo.Top, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return err
+	}
+	tracked, err := repo.Tracks(ctx, filepath.ToSlash(rel))
+	if err == nil && tracked {
+		err = fmt.Errorf("git tracks files in %s, and what came with a repository is never used: git rm -r --cached %s", rel, rel)
+	}
+	return err
+}
+
+// view makes a view of a walk.
+func (m *memory) view(found *tree.Manifest) *view {
+	v := &view{top: m.ignore.Top, broken: found.Omitted, chosen: map[string]choice{}}
+	v.files = make([]File, 0, len(found.Entries))
+	for i := range found.Entries {
+		e := &found.Entries[i]
+		f := File{Path: e.Path}
+		switch {
+		case e.Mode.IsDir():
+			if i+1 < len(found.Entries) && within(found.Entries[i+1].Path, e.Path) {
+				continue
+			}
+			f.Folder = true
+		case e.Mode&fs.ModeSymlink != 0:
+			f.Link = e.Link
+		default:
+			f.Digest = Digest{strings.TrimPrefix(e.Digest, "sha256:"), e.Size}
+			f.Executable = e.Mode&0o100 != 0
+		}
+		v.files = append(v.files, f)
+	}
+	// A folder a and a file a-b sort otherwise than their paths: what follows a folder need not be in it.
+	v.files = slices.DeleteFunc(v.files, func(f File) bool { return f.Folder && v.hasBelow(f.Path) })
+	v.ignored = make([]bool, len(v.files))
+	if len(v.top) > 0 {
+		for i := range v.files {
+			v.ignored[i] = isIgnored(v.top, v.files[i].Path)
+		}
+	}
+	return v
+}
+
+// hasBelow reports whether there is a file below dir.
+func (v *view) hasBelow(dir string) bool {
+	i := sort.Search(len(v.files), func(i int) bool { return v.files[i].Path >= dir+"/" })
+	return i < len(v.files) && strings.HasPrefix(v.files[i].Path, dir+"/")
+}
+
+// find returns the file at p.
+func (v *view) find(p string) (File, bool) {
+	i, ok := slices.BinarySearchFunc(v.files, p, func(f File, p string) int { return strings.Compare(f.Path, p) })
+	if !ok {
+		return File{}, false
+	}
+	return v.files[i], true
+}
+
+// below returns the range of files that a folder has; "" has all.
+func (v *view) below(dir string) (from, to int) {
+	if dir == "" {
+		return 0, len(v.files)
+	}
+	from = sort.Search(len(v.files), func(i int) bool { return v.files[i].Path >= dir })
+	to = sort.Search(len(v.files), func(i int) bool { return v.files[i].Path >= dir+"0" }) // 0 follows /
+	return from, to
+}
+
+// An unreadable error says that the inputs of a task cannot be told.
+type unreadable struct{ text string }
+
+func (u *unreadable) Error() string { return u.text }
+
+// inputs returns the files that patterns choose, without folders, the last pattern that matches a path deciding; own
+// are the outputs of the task itself.
+func (v *view) inputs(root string, texts, own []string) ([]File, error) {
+	key := strings.Join(texts, "\x00") + "\x00\x00" + strings.Join(own, "\x00")
+	if c, ok := v.chosen[key]; ok {
+		return c.files, c.err
+	}
+	files, err := v.choose(root, parseAll(texts), parseAll(own))
+	v.chosen[key] = choice{files, err}
+	return files, err
+}
+
+func (v *view) choose(root string, all, own []pattern) ([]File, error) {
+	in := make([]bool, len(v.files))
+	for i := range all {
+		p := &all[i]
+		names := isIgnored(v.top, p.folder) // then it may name what git ignores
+		from, to := v.below(p.folder)
+		for n := from; n < to; n++ {
+			if in[n] == p.not && (p.not || names || !v.ignored[n]) && p.match(v.files[n].Path) {
+				in[n] = !p.not
+			}
+		}
+	}
+	var files []File
+	for i, f := range v.files {
+		if !in[i] || f.Folder || len(own) > 0 && matches(own, f.Path) {
+			continue
+		}
+		files = append(files, f)
+	}
+	for _, b := range v.broken {
+		if b.Why == "unreadable" && matches(all, b.Path) && !matches(own, b.Path) {
+			return nil, &unreadable{b.Path + " cannot be read"}
+		}
+	}
+	return v.withTargets(root, files)
+}
+
+// withTargets adds the files in the root that links lead to.
+func (v *view) withTargets(root string, files []File) ([]File, error) {
+	var more []File
+	for _, f := range files {
+		at := f
+		for n := 0; at.Link != "" && n < 40; n++ {
+			if path.IsAbs(at.Link) {
+				break // it leads out, or depends on where the root is: the text alone counts
+			}
+			p := path.Join(path.Dir(at.Path), at.Link)
+			if !local(p) {
+				break
+			}
+			to, ok := v.find(p)
+			if !ok {
+				if to, ok = readFile(root, p); !ok {
+					break
+				}
+			}
+			more, at = append(more, to), to
+		}
+	}
+	if len(more) == 0 {
+		return files, nil
+	}
+	files = append(slices.Clone(files), more...)
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), nil
+}
+
+// readFile reads a file in the root that the walk did not, and no link to one.
+func readFile(root, p string) (File, bool) {
+	in, err := os.OpenRoot(root)
+	if err != nil {
+		return File{}, false
+	}
+	defer func() { _ = in.Close() }()
+	info, err := in.Lstat(p)
+	if err != nil || !info.Mode().IsRegular() {
+		return File{}, false
+	}
+	f, err := in.Open(p)
+	if err != nil {
+		return File{}, false
+	}
+	defer func() { _ = f.Close() }()
+	d, err := copyHashed(io.Discard, f)
+	return File{Path: p, Digest: d, Executable: info.Mode()&0o100 != 0}, err == nil
+}
+
+// outputs returns what is there of the outputs of a task, and the first pattern that nothing matches.
+func (v *view) outputs(texts []string) (files []File, missing string) {
+	all := parseAll(texts)
+	found := make([]bool, len(all))
+	in := map[int]bool{}
+	for i := range all {
+		from, to := v.below(all[i].folder)
+		for n := from; n < to; n++ {
+			if all[i].match(v.files[n].Path) {
+				found[i], in[n] = true, true
+			}
+		}
+	}
+	order := make([]int, 0, len(in))
+	for n := range in {
+		order = append(order, n)
+	}
+	slices.Sort(order)
+	for _, n := range order {
+		files = append(files, v.files[n])
+	}
+	if i := slices.Index(found, false); i >= 0 {
+		missing = texts[i]
+	}
+	return files, missing
+}
+
+// copyHashed copies from r to w and returns the digest of what was copied.
+func copyHashed(w io.Writer, r io.Reader) (Digest, error) {
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w, h), r)
+	return Digest{hex.EncodeToString(h.Sum(nil)), n}, err
+}

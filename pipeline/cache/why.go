@@ -1,0 +1,205 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// differences returns why a task misses: found is the error with which its result was looked for.
+func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, inputs []File, found error) []string {
+	switch {
+	case errors.Is(found, errExpired):
+		return []string{fmt.Sprintf("older than the ttl of %v", t.Cache.TTL)}
+	case errors.Is(found, errDamaged):
+		return []string{"entry damaged"}
+	case !errors.Is(found, errAbsent):
+		return []string{found.Error()}
+	}
+	last := c.store.baseline(t.Name)
+	if last == nil {
+		return []string{"first run"}
+	}
+	if last.Key == now.Key {
+		return []string{"entry missing"}
+	}
+	var why []string
+	if last.Command != now.Command {
+		why = append(why, "command")
+	}
+	why = append(why, changedPairs(last.Platform, now.Platform, func(name string) string {
+		if strings.HasPrefix(name, "program ") {
+			return name + ": another program"
+		}
+		return fmt.Sprintf("%s was %s, is %s", name, last.Platform[name], now.Platform[name])
+	})...)
+	why = append(why, changedPairs(last.Env, now.Env, func(name string) string {
+		_, before := last.Env[name]
+		_, after := now.Env[name]
+		a, shownBefore := last.Shown[name]
+		b, shownAfter := now.Shown[name]
+		switch {
+		case !before:
+			return "env " + name + " is new"
+		case !after:
+			return "env " + name + " is gone"
+		case shownBefore && shownAfter:
+			return fmt.Sprintf("env %s was %s, is %s", name, a, b)
+		}
+		return "env " + name + " changed"
+	})...)
+	if last.Root != now.Root {
+		paths := c.changedPaths(Digest{last.Root, last.RootSize}, "", inputs)
+		for i, p := range paths {
+			if by := c.maker(t, strings.Fields(p)[0]); by != "" {
+				paths[i] = fmt.Sprintf("%s, an output of %s", p, by)
+			}
+		}
+		why = append(why, paths...)
+	}
+	if len(why) == 0 {
+		why = append(why, "the inputs changed")
+	}
+	return why
+}
+
+// maker returns the name of the dependency whose output a path is, or "".
+func (c *Cache) maker(t *pipeline.Task, p string) string {
+	for _, d := range c.dependencies(t) {
+		if matches(parseAll(d.Outputs), p) {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+// changedPairs calls say for the names whose values differ, in order.
+func changedPairs(was, is map[string]string, say func(string) string) (all []string) {
+	names := map[string]bool{}
+	for n := range was {
+		names[n] = true
+	}
+	for n := range is {
+		names[n] = true
+	}
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		a, before := was[n]
+		b, after := is[n]
+		if a != b || before != after {
+			all = append(all, say(n))
+		}
+	}
+	return all
+}
+
+// mostPaths bounds how many changed paths are looked for.
+const mostPaths = 1000
+
+// changedPaths compares a Directory of the store, which is at prefix, with the files that are there now.
+func (c *Cache) changedPaths(was Digest, prefix string, now []File) []string {
+	b, err := c.store.get(was)
+	var old []node
+	if err == nil {
+		old, err = decodeDirectory(b)
+	}
+	if err != nil {
+		return []string{prefix + "** changed"}
+	}
+	var all []string
+	heads := headsOf(now, len(prefix))
+	for len(all) < mostPaths && (len(old) > 0 || len(heads) > 0) {
+		switch {
+		case len(heads) == 0 || len(old) > 0 && old[0].Path < heads[0].name:
+			name := prefix + old[0].Path
+			if old[0].folder.Hash != "" {
+				name += "/"
+			}
+			all = append(all, name+" is gone")
+			old = old[1:]
+			continue
+		case len(old) == 0 || heads[0].name < old[0].Path:
+			all = append(all, prefix+heads[0].text()+" is new")
+			heads = heads[1:]
+			continue
+		}
+		o, h := old[0], heads[0]
+		old, heads = old[1:], heads[1:]
+		switch {
+		case h.folder != (o.folder.Hash != ""):
+			all = append(all, prefix+h.name+" changed")
+		case h.folder:
+			if directories(relative(h.files, len(prefix)+len(h.name)+1), func(Digest, []byte) {}) != o.folder {
+				all = append(all, c.changedPaths(o.folder, prefix+h.name+"/", h.files)...)
+			}
+		case h.files[0].Digest != o.Digest || h.files[0].Link != o.Link:
+			all = append(all, prefix+h.name+" changed")
+		case h.files[0].Executable != o.Executable:
+			all = append(all, prefix+h.name+" changed its mode")
+		}
+	}
+	return all
+}
+
+// A head is one name in a folder, with all files that are it or below it.
+type head struct {
+	name   string
+	folder bool
+	files  []File
+}
+
+func (h head) text() string {
+	if h.folder {
+		return h.name + "/"
+	}
+	return h.name
+}
+
+// headsOf returns the names behind the first skip bytes of paths, sorted.
+func headsOf(files []File, skip int) (all []head) {
+	for len(files) > 0 {
+		if len(files[0].Path) <= skip { // the empty folder itself
+			files = files[1:]
+			continue
+		}
+		name, _, deeper := strings.Cut(files[0].Path[skip:], "/")
+		end := 1
+		for deeper && end < len(files) && strings.HasPrefix(files[end].Path[skip:], name+"/") {
+			end++
+		}
+		all = append(all, head{name, deeper || files[0].Folder, files[:end]})
+		files = files[end:]
+	}
+	slices.SortFunc(all, func(a, b head) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// relative returns files with paths behind the first skip bytes. An empty folder itself becomes no file.
+func relative(files []File, skip int) []File {
+	all := make([]File, 0, len(files))
+	for _, f := range files {
+		if len(f.Path) > skip {
+			f.Path = f.Path[skip:]
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// firstDifference names one path in which two lists differ.
+func firstDifference(a, b []File) string {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	switch {
+	case len(a) == 0 && len(b) == 0:
+		return ""
+	case len(a) == 0 || len(b) > 0 && b[0].Path < a[0].Path:
+		return b[0].Path
+	}
+	return a[0].Path
+}
