@@ -2,7 +2,6 @@
 package detect
 
 import (
-	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -39,11 +38,8 @@ func (d *detector) golang(f *folder) *project {
 	if v := directive(text, "go"); v != "" {
 		p.found += ", Go " + line(v, 20)
 	}
-	p.sources = []string{"**/*.go", "**/testdata/**", "go.mod", "go.sum"}
-	if s.more {
-		// What go:embed takes and what C compilers read is not to be told from names.
-		p.sources = []string{"**", "!bin/**"}
-	}
+	// What tests open, what go:embed takes and what C compilers read is not to be told from names.
+	p.sources = []string{"**", "!bin/**"}
 	d.add(p, &task{name: "vet", about: "Find what compiles and is wrong", argv: []string{"go", "vet", "./..."}, sources: true, timeout: "10m"})
 	if config := f.has(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"); config != "" {
 		d.add(p, &task{
@@ -114,14 +110,12 @@ type goScan struct {
 	found    bool // there is a Go file
 	main     bool // the module's own folder is a program
 	programs bool // there is a program below cmd/
-	more     bool // the code is made from more than Go files, or there is too much of it to tell
 }
 
 // descend reads dir and what is below it. in is the path from the module's folder, slash-separated, "" for that
 // folder itself.
 func (s *goScan) descend(dir, in string, level int) {
 	if s.seen++; level > 12 || s.seen > maxScanFolders {
-		s.more = true
 		return
 	}
 	f, err := s.folder(dir)
@@ -129,11 +123,8 @@ func (s *goScan) descend(dir, in string, level int) {
 		return
 	}
 	for _, name := range sorted(f.files) {
-		switch path.Ext(name) {
-		case ".go":
+		if path.Ext(name) == ".go" {
 			s.file(path.Join(dir, name), in)
-		case ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".m", ".s", ".S", ".syso", ".f", ".swig":
-			s.more = true
 		}
 	}
 	for _, name := range f.dirs {
@@ -147,14 +138,10 @@ func (s *goScan) descend(dir, in string, level int) {
 func (s *goScan) file(p, in string) {
 	text, err := s.open(p, s.left)
 	if err != nil {
-		s.more = s.more || errors.Is(err, errLong)
 		return
 	}
 	s.left -= int64(len(text))
 	s.found = true
-	if strings.Contains(text, "//go:embed ") {
-		s.more = true
-	}
 	if strings.HasSuffix(p, "_test.go") || !isProgram(text) {
 		return
 	}
