@@ -78,10 +78,9 @@ func explainConfigured(prog *program, e explainCall, name string) error {
 	case e.env:
 		return explainEnv(prog, c, t, e.json)
 	case e.json:
-		r := receiptOf()
-		return prog.PrintJSON(receipt{Task: t.Name, Cache: r})
+		return prog.PrintJSON(receipt{Task: t.Name, Cache: receiptOf(prog, c, t)})
 	}
-	x := view.Explained{Task: t, Receipt: receiptOf(), Type: []view.Next{
+	x := view.Explained{Task: t, Receipt: receiptOf(prog, c, t), Type: []view.Next{
 		{Does: "run it", Type: prog.Typed("run", t.Name)},
 		{Does: "what it sees", Type: prog.Typed("explain", "--env", t.Name)},
 	}}
@@ -131,16 +130,10 @@ func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
 	return nil, exit.Refuse("there is no task %q: %s", view.TaskName(name), remedy)
 }
 
-// A receipt is explain --json: what the cache says of a task, in the fields of cache/<task>.json.
+// A receipt is explain --json: what the cache says of a task, in the fields of a task of run.json.
 type receipt struct {
 	Task string `json:"task"`
 	record.Cache
-}
-
-// receiptOf returns the receipt of any task: this version keeps no results.
-func receiptOf() record.Cache {
-	reason := "this version keeps no results, so the task runs every time"
-	return record.Cache{Result: "off", Reason: &reason}
 }
 
 // lookedAt is how many runs, newest first, are searched for a task.

@@ -18,7 +18,8 @@ func gcCommand(prog *program) *cobra.Command {
 		Long: `Ends processes and removes scratch copies that killed runs of this root left,
 after keeping what agents had changed in them, and those of roots that are gone;
 removes kept base copies and build caches of roots that are gone or that nobody
-used for 30 days; and removes old runs: all but the newest N of --keep N or
+used for 30 days; removes results of tasks in the cache that nobody used for 30
+days, or beyond 5 GiB; and removes old runs: all but the newest N of --keep N or
 keep_runs of PIPELINE.hcl, never one with an open proposal, a damaged one, or
 one that is ahead of the clock. Where neither says how many to keep, no run is
 removed.`,
@@ -59,6 +60,7 @@ func collectGarbage(prog *program, o gc.Options) error {
 	if o.Keep == 0 {
 		o.Keep, o.WhyAll = keepRuns(prog, root)
 	}
+	o.Cache = (&cacheFlags{}).place(prog, root)
 	o.Note, o.Shown = prog.Messages().Note, prog.Messages().Path
 	done, left, err := gc.Collect(&prog.Project, store, o)
 	prog.Results().Removed(done, left, o.DryRun)

@@ -32,6 +32,7 @@ type runFlags struct {
 	keepGoing   bool
 	trace       string // --trace
 	only        bool
+	cache       cacheFlags
 }
 
 // healFlags are the flags that run and heal share.
@@ -98,6 +99,9 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 			if r.noHeal && r.heal.asked {
 				return exit.Misused("--heal cannot be used with --no-heal")
 			}
+			if err := r.cache.check(); err != nil {
+				return err
+			}
 			if err := r.shows(c.Flags().Changed("progress")); err != nil {
 				return err
 			}
@@ -114,6 +118,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 	}
 	r.heal.flags(c)
 	prog.varFlag(c)
+	r.cache.flags(c)
 	f := c.Flags()
 	f.BoolVar(&r.heal.asked, "heal", false, "in CI mode: also heal where the hook has ci = true")
 	f.BoolVar(&r.noHeal, "no-heal", false, "record the verdict and stop: no on_fail hook starts")
@@ -180,7 +185,9 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	}
 	prog.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
 	if r.dryRun {
-		prog.Results().Plan(planned(c, g, names), run.Parallel(c, r.concurrency))
+		plan := planned(c, g, names)
+		predict(prog, c, &r.cache, plan)
+		prog.Results().Plan(plan, run.Parallel(c, r.concurrency))
 		return nil
 	}
 	screen := prog.Results()

@@ -16,6 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
@@ -62,6 +63,9 @@ func (p *runCall) perform() error {
 	}
 	if !stop.Now() {
 		pruneAfter(prog, p.config, p.store, sealed.ID)
+		if !p.flags.cache.off {
+			_ = cache.CollectDaily(p.flags.cache.place(prog, p.config.Root)) // gc tells what is wrong
+		}
 	}
 	if sealed.ExitCode == 0 {
 		return nil
@@ -81,7 +85,8 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 		Config: p.config, Graph: p.graph, Store: p.store, Tasks: taskRunner(prog, p.config),
 		Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing,
 		Job: p.job, CI: p.flags.heal.ci, Healing: healingMode(prog, p.flags),
-		Git: p.git,
+		Git:   p.git,
+		Cache: p.flags.cache.open(prog, p.config), CacheOff: p.flags.cache.reason(),
 		Locked: func() {
 			sweep(prog, p.store)
 			end = p.show()

@@ -61,6 +61,19 @@ task "build" {
 }
 `
 
+const cacheExample = `task "bundle" {
+  run     = ["./bundle.sh"]
+  inputs  = ["src/**", "bundle.sh"]
+  outputs = ["dist/**"]
+  cache {
+    enabled       = true
+    store_outputs = true
+    clean_outputs = true
+    ttl           = "168h"
+  }
+}
+`
+
 const retryExample = `task "fetch" {
   run     = ["curl", "-fsSO", "https://example.com/data.json"]
   timeout = "2m"

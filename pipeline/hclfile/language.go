@@ -81,8 +81,8 @@ var taskWords = []*word{
 	{name: "env", typ: "map(string)", def: "{}", doc: "Variables of the task's environment. Numbers, true and false become text."},
 	{name: "pass_env", typ: "list(string)", def: "[]", doc: "Variables of the environment that this task may see. A * is allowed at the end of a name."},
 	{name: "dir", typ: "path", def: `"."`, doc: "The folder the task works in."},
-	{name: "inputs", typ: "list(glob)", def: "[]", doc: "Files that the task reads. A pattern that begins with ! leaves files out."},
-	{name: "outputs", typ: "list(glob)", def: "[]", doc: "Files that the task makes."},
+	{name: "inputs", typ: "list(glob)", def: "[]", doc: "Files that the task reads. A pattern that begins with ! leaves files out; the last one that matches decides. A task with inputs that passed is not run again while they, its command, its environment, its programs and the outputs of what it depends on are the same. What git ignores is an input only where a pattern names it, or the folder before its first wildcard is ignored."},
+	{name: "outputs", typ: "list(glob)", def: "[]", doc: "Files that the task makes. Of a task with inputs they are stored and restored, and each pattern must match something when it has passed."},
 	{name: "timeout", typ: "duration", doc: "How long the task may take, all attempts included. Without it there is no limit."},
 	{name: "on_fail", block: true, doc: "What answers a failure of the task. Nothing in it changes the verdict.", kinds: []*word{
 		{
@@ -141,5 +141,14 @@ var taskWords = []*word{
 			{name: "on_exit", typ: "list(number)", doc: "The exit codes, 1 to 255, that deserve another attempt. Without it every failure does."},
 		},
 	},
-	{name: "cache", block: true, later: "the cache of results"},
+	{
+		name: "cache", block: true, once: true, example: cacheExample,
+		doc: "How the result of a task with inputs is cached. Without the block it is cached with the defaults.",
+		inner: []*word{
+			{name: "enabled", typ: "bool", def: "true", doc: "A result is used again, and stored."},
+			{name: "store_outputs", typ: "bool", def: "true", doc: "Outputs are stored and restored. Without that the result is used only while they are as the task made them."},
+			{name: "clean_outputs", typ: "bool", def: "false", doc: "What the last result has is removed before the task runs."},
+			{name: "ttl", typ: "duration", doc: "A result that is older is not used."},
+		},
+	},
 }

@@ -69,6 +69,8 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 			t.OnFail = append(t.OnFail, pipeline.Hook{Pos: r.pos(c.at), Run: r.hooks.runHook(c)})
 		case "retry":
 			t.Retry = r.retry(c)
+		case "cache":
+			t.Cache = r.cache(c, t)
 		case "scratch":
 			t.Scratch.Include = r.globs(c, "include", `["vendor/**"]`)
 			t.Scratch.Exclude = r.globs(c, "exclude", `["data/**"]`)
@@ -85,6 +87,25 @@ func (r *tasks) retry(b *block) pipeline.Retry {
 	t.Delay = r.duration(b.attrs["delay"])
 	t.OnExit = r.exitCodes(b.attrs["on_exit"])
 	return t
+}
+
+// cache reads the cache block of a task.
+func (r *tasks) cache(b *block, t *pipeline.Task) pipeline.CacheRules {
+	on := func(name string, byDefault bool) bool {
+		if b.attrs[name] == nil {
+			return byDefault
+		}
+		return r.boolean(b, name)
+	}
+	rules := pipeline.CacheRules{
+		Disabled: !on("enabled", true), NoOutputs: !on("store_outputs", true), CleanOutputs: on("clean_outputs", false),
+		TTL: r.duration(b.attrs["ttl"]),
+	}
+	if len(t.Inputs) == 0 && !rules.Disabled {
+		r.addf(b.at, `Write inputs = ["src/**"] in the task: what it reads decides whether its result can be used again.`,
+			"task %q has a cache block and no inputs", t.Base)
+	}
+	return rules
 }
 
 // dotenv reads the names of a task's files of variables. The files are read when the task is about to run.

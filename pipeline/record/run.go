@@ -91,9 +91,12 @@ type Log struct {
 
 // A Cache is a cache receipt in short.
 type Cache struct {
-	Result string  `json:"result"` // hit | miss | off | forced
-	Key    *string `json:"key"`
-	Reason *string `json:"reason"`
+	Result    string  `json:"result"` // hit | miss | off | forced
+	Key       *string `json:"key"`
+	Reason    *string `json:"reason"`
+	NotStored *string `json:"not_stored"` // why the result of a task that passed is not in the cache
+	Run       *string `json:"run"`        // of a hit: the run that made the result
+	SavedMS   *int64  `json:"saved_ms"`   // of a hit: how long the task took then
 }
 
 // Errors to test for.

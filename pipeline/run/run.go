@@ -15,6 +15,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
@@ -27,6 +28,10 @@ type Run struct {
 	Tasks     *task.Runner // of Config
 	Parallel  int          // tasks at a time; below 1: see Parallel
 	KeepGoing bool         // after a failure, tasks that do not depend on it still start
+
+	// Cache, where it is not nil, replaces tasks whose result it has. Config, Describe and Run of it are filled in.
+	Cache    *cache.Cache
+	CacheOff string // why there is none, as tasks with inputs record it: the flag that was typed
 
 	// Git returns what git knows of the tree before the first task; nil: GitFacts is asked. See AskGit.
 	Git func(context.Context) *record.Git
@@ -128,6 +133,10 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 		v.Git = r.Git(ctx)
 	} else {
 		v.Git = GitFacts(ctx, r.Config.Root)
+	}
+	if c := r.Cache; c != nil {
+		c.Config, c.Describe, c.Run = r.Config, r.Tasks.Describe, draft.ID
+		defer func() { _ = c.Close() }() // what is not remembered is read again
 	}
 	var broken error
 	v.Tasks, broken = r.tasks(ctx, draft)

@@ -74,13 +74,21 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	box := sandbox.Box{Tier: sandbox.None, Secrets: true}
 	retried := func(attempt int, before record.Task) { w.retried(t, attempt, before) }
 	// got.Error has the error's text
-	got, _ := w.r.Tasks.Retrying(ctx, w.r.Config.Root, t, box, &output{w, t, log}, retried)
+	out := &output{w, t, log}
+	got, ok, entry := w.cached(ctx, t, out)
+	if !ok {
+		got, _ = w.r.Tasks.Retrying(ctx, w.r.Config.Root, t, box, out, retried)
+	}
 	if got.Status == record.Failed {
 		tail, _ := log.Tail(task.HintTail) // without it the hint is of the command alone
 		got.Hint = w.r.Tasks.Hint(t, tail)
 	}
 	kept, err := log.Finish()
 	got.Log = &kept
+	if !ok {
+		w.store(ctx, entry, &got)
+	}
+	got.Cache = receipt(w.r, t, entry, got.Cache)
 	if err != nil {
 		w.mu.Lock()
 		w.broken = append(w.broken, fmt.Errorf("log of task %q: %w", t.Name, err))
@@ -155,8 +163,9 @@ func (w *walker) end(t *pipeline.Task, got record.Task) error {
 		{Name: "log", Value: got.Log},
 		{Name: "sandbox", Value: got.Sandbox},
 		{Name: "processes_left", Value: got.ProcessesLeft},
+		{Name: "cache", Value: got.Cache},
 	}})
-	if got.Status != record.Passed {
+	if got.Status != record.Passed && got.Status != record.Cached {
 		return errNotPassed
 	}
 	return nil

@@ -24,6 +24,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/rmtree"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 	"github.com/async-pipeline/async-pipeline/scratch"
@@ -34,6 +35,7 @@ type Options struct {
 	DryRun bool
 	Keep   int    // sealed runs to keep; below 1: all
 	WhyAll string // why Keep is not known, as a clause
+	Cache  string // the folder of the cache of results
 
 	Note  func(string)        // called with what was done about what killed runs left
 	Shown func(string) string // returns a path as it is shown
@@ -52,7 +54,7 @@ type collection struct {
 // why. After an error the rest is done all the same.
 func Collect(p *project.Project, store *record.Store, o Options) (done []view.Removal, left []string, err error) {
 	g := &collection{Options: o, Project: p, store: store}
-	err = errors.Join(g.processes(), g.leftovers(), g.strays(), g.runs(), g.kept(), g.probes())
+	err = errors.Join(g.processes(), g.leftovers(), g.strays(), g.runs(), g.kept(), g.results(), g.probes())
 	return g.done, g.left, err
 }
 
@@ -230,6 +232,19 @@ func (g *collection) kept() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// results removes results of tasks that nobody used for long, and those beyond the limit of their cache.
+func (g *collection) results() error {
+	dir := g.Cache
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	c, err := cache.Collect(dir, time.Now(), cache.MaxAge, cache.MaxBytes, g.DryRun)
+	if c.Results > 0 || c.Bytes > 0 {
+		g.removed(english.Count(c.Results, "result")+" of tasks", "not used for 30 days, or beyond 5 GiB, or not needed", c.Bytes)
+	}
+	return err
 }
 
 // kinds returns what is kept for a root, with sizes where there are both kinds.

@@ -243,7 +243,7 @@ func (s *Screen) end(t record.Task) string {
 	case record.Skipped, record.Cancelled:
 		mark, colour = "–", yellow
 	}
-	name, text := taskName(t.Name), ended(t)+took
+	name, text := taskName(t.Name), ended(t)+took+missed(t)
 	if t.Error != nil {
 		room := s.wide() - 2 - columns(name) - 1
 		if room < 30 {
@@ -252,6 +252,21 @@ func (s *Screen) end(t record.Task) string {
 		text = cut(text, room) // the summary has the whole of it
 	}
 	return s.told(s.paint(colour, mark), name, text)
+}
+
+// missed returns why a task that passed was not taken from the cache, or not stored there. Of a first run there is
+// nothing to tell.
+func missed(t record.Task) string {
+	c := t.Cache
+	switch {
+	case c == nil || t.Status != record.Passed:
+		return ""
+	case c.NotStored != nil:
+		return " (not stored: " + Harmless(*c.NotStored) + ")"
+	case c.Result == "miss" && c.Reason != nil && *c.Reason != "first run":
+		return " (" + Harmless(*c.Reason) + ")"
+	}
+	return ""
 }
 
 // told returns a line about tasks. Where it does not fit, the text is put below the name.

@@ -15,6 +15,7 @@ type Planned struct {
 	Task  *pipeline.Task
 	After []string // the selected tasks it waits for
 	Why   string   // "asked for", "job verify", "needed by test"
+	Cache string   // what the cache is expected to do: "cached", "runs: src/a.go changed"; empty for a task without inputs
 }
 
 // Plan shows the tasks in the order they start in.
@@ -36,6 +37,11 @@ func (s *Screen) Plan(plan []Planned, parallel int) {
 			}
 		}
 		b.WriteString("     $ " + Command(p.Task.Run) + "\n")
+		if p.Cache != "" {
+			for _, line := range Wrap(Harmless(p.Cache), s.wide()-5) {
+				b.WriteString("     " + line + "\n")
+			}
+		}
 	}
 	s.put(b.String())
 }

@@ -180,8 +180,12 @@ func tailLines(text []byte, n int) []string {
 // counts returns the line with the numbers of tasks.
 func (s *Screen) counts(r record.Run) string {
 	by := map[string]int{}
+	saved := time.Duration(0)
 	for _, t := range r.Tasks {
 		by[t.Status]++
+		if c := t.Cache; c != nil && c.SavedMS != nil {
+			saved += time.Duration(*c.SavedMS) * time.Millisecond
+		}
 	}
 	var parts []string
 	for _, st := range []struct{ status, word, colour string }{
@@ -193,7 +197,11 @@ func (s *Screen) counts(r record.Run) string {
 		{record.Skipped, "skipped", yellow},
 	} {
 		if by[st.status] > 0 {
-			parts = append(parts, s.paint(st.colour, fmt.Sprintf("%d %s", by[st.status], st.word)))
+			part := s.paint(st.colour, fmt.Sprintf("%d %s", by[st.status], st.word))
+			if st.status == record.Cached && saved >= 100*time.Millisecond {
+				part += " (saved " + Duration(saved) + ")"
+			}
+			parts = append(parts, part)
 		}
 	}
 	if len(parts) == 0 {

@@ -100,6 +100,12 @@ task "test" {
     delay    = "500ms"
     on_exit  = [75, 1, 75]
   }
+  cache {
+    enabled       = true
+    store_outputs = false
+    clean_outputs = true
+    ttl           = "168h"
+  }
   on_fail "run" {
     run     = ["./notify.sh"]
     timeout = "10s"

@@ -1,6 +1,0 @@
-task "a" {
-  run = ["true"]
-  cache { # ERROR: `cache` needs
-    enabled = false
-  }
-}

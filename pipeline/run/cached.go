@@ -1,0 +1,104 @@
+package run
+
+// What a run does with the cache of results: a task whose result is there is not run, and one that passed is stored.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// cached replaces a task by its stored result. ok is false if it must be run. The entry is nil for a task that has no
+// inputs, and without a cache.
+func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ record.Task, ok bool, _ *cache.Entry) {
+	c := w.r.Cache
+	if c == nil || ctx.Err() != nil {
+		return record.Task{}, false, nil
+	}
+	started := time.Now()
+	e := c.Look(ctx, t)
+	if e == nil || e.Result != cache.Hit {
+		if e != nil && t.Cache.CleanOutputs {
+			if err := c.Clean(ctx, e); err != nil {
+				why := fmt.Sprintf("clean_outputs: %v", err)
+				return record.Task{Name: t.Name, Status: record.Failed, Error: &why}, true, e
+			}
+		}
+		return record.Task{}, false, e
+	}
+	log, run, took, err := c.Restore(ctx, e)
+	if err != nil {
+		return record.Task{}, false, e
+	}
+	if len(log) > 0 {
+		_, _ = fmt.Fprintf(out, "[async-pipeline: what it printed in run %s]\n", run)
+		safe := w.r.Tasks.Redact.Writer(out) // there may be secrets now that there were not then
+		_, _ = safe.Write(log)
+		_ = safe.Close()
+	}
+	return record.Task{
+		Name: t.Name, Status: record.Cached, StartedAt: &record.Time{Time: started},
+		DurationMS: new(time.Since(started).Milliseconds()),
+		Cache:      &record.Cache{Run: &run, SavedMS: new(took.Milliseconds())},
+	}, true, e
+}
+
+// store stores the result of a task that has passed. One that did not make what it declares has failed.
+func (w *walker) store(ctx context.Context, e *cache.Entry, got *record.Task) {
+	if w.r.Cache == nil {
+		return
+	}
+	if e == nil || got.Status != record.Passed {
+		w.r.Cache.Changed()
+		return
+	}
+	if got.ProcessesLeft != nil && *got.ProcessesLeft > 0 {
+		e.NotStored = "it left processes behind"
+		w.r.Cache.Changed()
+		return
+	}
+	var took time.Duration
+	if got.DurationMS != nil {
+		took = time.Duration(*got.DurationMS) * time.Millisecond
+	}
+	var missing *cache.MissingOutput
+	if err := w.r.Cache.Store(ctx, e, filepath.Join(w.d.Dir, got.Log.Path), took); errors.As(err, &missing) {
+		got.Status = record.Failed
+		got.Error = new(fmt.Sprintf("it passed and did not make its output %s: repair the command, or outputs in PIPELINE.hcl",
+			missing.Pattern))
+	}
+}
+
+// receipt returns what the record says of the cache about a task.
+func receipt(r *Run, t *pipeline.Task, e *cache.Entry, of *record.Cache) *record.Cache {
+	text := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		s = r.Tasks.Redact.String(s)
+		return &s
+	}
+	if e == nil {
+		if r.CacheOff != "" && len(t.Inputs) > 0 {
+			return &record.Cache{Result: cache.Off, Reason: &r.CacheOff}
+		}
+		return nil
+	}
+	if of == nil {
+		of = &record.Cache{}
+	}
+	of.Result, of.NotStored = e.Result, text(e.NotStored)
+	if e.Key != "" {
+		of.Key = new("sha256:" + e.Key)
+	}
+	if e.Result == cache.Miss || e.Result == cache.Off {
+		of.Reason = text(e.Reason())
+	}
+	return of
+}
