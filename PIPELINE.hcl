@@ -33,6 +33,7 @@ task "lint" {
   depends_on  = [task.vet]
   run         = ["golangci-lint", "run", "--timeout=10m"]
   pass_env    = local.go_env
+  inputs      = concat(local.sources, [".golangci.yml"])
   timeout     = "12m"
 }
 
@@ -42,6 +43,7 @@ task "test" {
   run         = ["go", "test", "-race", "-short", "-timeout=29m", "./..."]
   env         = { CGO_ENABLED = "1" }
   pass_env    = local.go_env
+  inputs      = ["**"]
   timeout     = "30m"
 }
 
