@@ -239,12 +239,12 @@ func (b *Base) Read(p string) (*patch.File, error) {
 	if err := checkPath(p); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(b.Dir)
+	at, err := descend(b.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("base of the scratch copies: %w", err)
 	}
-	defer func() { _ = root.Close() }()
-	f, err := readFile(root, p, 0)
+	defer at.close()
+	f, err := at.file(p, 0)
 	if err != nil {
 		return nil, fmt.Errorf("base of the scratch copies: %w", err)
 	}

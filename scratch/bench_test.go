@@ -144,9 +144,17 @@ func benchScratch(b *testing.B, files int) {
 		took("compare", func() (err error) { d, err = c.compare(ctx, root); return err })
 		took("patch", func() error {
 			counted, _, err := base.classify(ctx, d)
+			was, werr := descend(base.Dir)
+			now, nerr := descend(c.Dir)
+			if err := errors.Join(err, werr, nerr); err != nil {
+				return err
+			}
+			defer was.close()
+			defer now.close()
+			r := &changeReader{base, was, now}
 			var changes []patch.Change
 			for _, p := range counted {
-				change, _, rerr := c.read(root, p)
+				change, _, rerr := r.read(p)
 				err = errors.Join(err, rerr)
 				changes = append(changes, *change)
 			}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -72,6 +71,15 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 	for _, p := range ignored {
 		omitted[p] = whyIgnored
 	}
+	r := &changeReader{base: c.base}
+	if r.was, err = descend(c.base.Dir); err != nil {
+		return nil, nil, fmt.Errorf("base of the scratch copies: %w", err)
+	}
+	defer r.was.close()
+	if r.now, err = descend(c.Dir); err != nil {
+		return nil, nil, fmt.Errorf("scratch copy: %w", err)
+	}
+	defer r.now.close()
 	var changes []patch.Change
 	for _, p := range counted {
 		if _, out := omitted[p]; out {
@@ -81,7 +89,7 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 			omitted[p] = whySpecial
 			continue
 		}
-		change, why, err := c.read(root, p)
+		change, why, err := r.read(p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -308,19 +316,28 @@ func (b *Base) fold(old, fresh, counted []string) []string {
 	return slices.Collect(maps.Keys(named))
 }
 
+// A changeReader reads the files of a base and of a copy of it.
+type changeReader struct {
+	base     *Base
+	was, now *descent // of the base and the copy
+}
+
 // read returns the change of p, or why it is left out. The change is nil if the content is the same.
-func (c *Copy) read(root *os.Root, p string) (*patch.Change, string, error) {
-	if Secret(p) && !c.base.tracked[p] {
+func (r *changeReader) read(p string) (*patch.Change, string, error) {
+	if Secret(p) && !r.base.tracked[p] {
 		return nil, whySecret, nil
 	}
-	if e, ok := c.base.Manifest.Find(p); ok && e.Size > MaxFile {
+	if e, ok := r.base.Manifest.Find(p); ok && e.Size > MaxFile {
 		return nil, whyOversize, nil
 	}
-	before, err := c.base.Read(p)
+	before, err := r.was.file(p, 0)
 	if err != nil {
-		return nil, "", err
+		return nil, "", fmt.Errorf("base of the scratch copies: %w", err)
 	}
-	after, err := readFile(root, p, MaxFile)
+	after, err := r.now.file(p, MaxFile)
+	if errors.Is(err, fs.ErrPermission) && r.now.unlock(p) == nil { // an agent may have removed the permission
+		after, err = r.now.file(p, MaxFile)
+	}
 	if why := omitReason(err); why != "" || patch.Equal(before, after) {
 		return nil, why, nil
 	}
@@ -341,41 +358,3 @@ func omitReason(err error) string {
 }
 
 var errOversize = errors.New("larger than a patch takes")
-
-// readFile reads a file or symlink without following any link. It returns nil where there is none. most is a limit in
-// bytes, 0 for none.
-func readFile(root *os.Root, p string, most int64) (*patch.File, error) {
-	info, err := lstat(root, p)
-	if err != nil || info == nil {
-		return nil, err
-	}
-	switch {
-	case info.IsDir(), isMark(info):
-		return nil, nil
-	case info.Mode().Type() == fs.ModeSymlink:
-		text, err := root.Readlink(p)
-		return &patch.File{Mode: fs.ModeSymlink | 0o777, Data: []byte(text)}, err
-	case !info.Mode().IsRegular():
-		return nil, errSpecial
-	case most > 0 && info.Size() > most:
-		return nil, errOversize
-	}
-	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	f, err := root.OpenFile(p, flags, 0)
-	if errors.Is(err, fs.ErrPermission) && root.Chmod(p, info.Mode().Perm()|0o400) == nil {
-		f, err = root.OpenFile(p, flags, 0)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	var from io.Reader = f
-	if most > 0 {
-		from = io.LimitReader(f, most+1)
-	}
-	data, err := io.ReadAll(from)
-	if err == nil && most > 0 && int64(len(data)) > most {
-		err = errOversize
-	}
-	return &patch.File{Mode: info.Mode().Perm(), Data: data}, err
-}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
@@ -144,7 +145,8 @@ type chooser struct {
 	include    globs
 	exclude    globs
 	everything bool
-	known      *known // of a base that was kept
+	known      *known   // of a base that was kept
+	at         *descent // the tree, to measure what Source.Everything adds; nil without
 
 	mu    sync.Mutex
 	plan  plan
@@ -179,6 +181,14 @@ type wholeFolder struct {
 func (c *chooser) choose(ctx context.Context) (*plan, error) {
 	c.plan = plan{files: map[string][]leaf{}, nested: map[string]bool{}}
 	c.dirs, c.wants = map[string]bool{".": true}, map[string]want{".": {}}
+	if c.everything {
+		at, err := descend(c.root.Name())
+		if err != nil {
+			return nil, err
+		}
+		defer at.close()
+		c.at = at
+	}
 	// What Everything adds depends on what it added before, until its limits are reached.
 	s := &folderWalk{ctx: ctx, root: c.root, each: c.folder, theirs: true, orderly: c.everything}
 	closed, err := s.run()
@@ -319,19 +329,19 @@ func (c *chooser) fits(p string) bool {
 	bytes, count := c.bytes, c.count
 	var measure func(p string) bool
 	measure = func(p string) bool {
-		info, err := c.root.Lstat(p)
+		st, err := c.at.lstat(p)
 		if err != nil {
 			return true
 		}
-		bytes += info.Size()
+		bytes += st.Size
 		count++
 		if bytes > mostBytes || count > mostFiles {
 			return false
 		}
-		if !info.IsDir() {
+		if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			return true
 		}
-		entries, err := list(c.root, p)
+		entries, err := c.at.list(p)
 		return err != nil || !slices.ContainsFunc(entries,
 			func(e fs.DirEntry) bool { return !measure(path.Join(p, e.Name())) })
 	}

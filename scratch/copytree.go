@@ -37,6 +37,7 @@ type treeCopier struct {
 	src, dst string
 	sums     bool   // digests are wanted
 	loose    bool   // modes and times of the folders do not matter
+	newer    int64  // without a plan, files that were last written earlier are left out, ns since 1970
 	known    *known // stat data of dst from an earlier copy; nil if dst is new
 	prefix   string // path of dst within known
 
@@ -268,13 +269,32 @@ func (c *treeCopier) jobs(p *pair) (jobs []copyJob, err error) {
 func (c *treeCopier) entries(p *pair) (names []string, files []leaf, err error) {
 	entries, err := p.from.ReadDir(-1)
 	for _, e := range entries {
-		if e.IsDir() {
+		switch {
+		case e.IsDir():
 			names = append(names, e.Name())
-		} else {
+		case e.Type() == 0 && c.newer > 0 && isOlder(int(p.from.Fd()), e.Name(), c.newer):
+		default:
 			files = append(files, leaf{name: e.Name(), link: e.Type() == fs.ModeSymlink})
 		}
 	}
 	return names, files, err
+}
+
+// isOlder reports whether a file of an open folder was last written before a time, in ns since 1970.
+func isOlder(dir int, name string, newer int64) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mtim.Nano() < newer
+}
+
+// CopyFolder copies what is in the folder from to the folder to, which is there: the files that were written at newer
+// or later, all folders, and all symlinks as such. What vanishes meanwhile or cannot be read is left out, and so are
+// files that are neither. There are no hard links: somebody could write through them.
+func CopyFolder(ctx context.Context, from, to string, newer time.Time) error {
+	c := &treeCopier{src: from, dst: to}
+	if newer.Unix() > 0 {
+		c.newer = newer.UnixNano()
+	}
+	return c.run(ctx, nil)
 }
 
 // skipUnchanged records the files of a folder that need not be copied, and returns the others.

@@ -18,9 +18,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
-	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -141,15 +142,18 @@ type restorer struct {
 	base  *Base
 	repo  *git.Repo
 	saved Saved
-	root  *os.Root // the base
+	at    *descent  // the base
+	time  time.Time // of all files
 }
 
-// files writes the files of the manifest.
+// files writes the files of the manifest. All have the same time, so that make finds them up to date. It is in the
+// past, so that a file that is replaced at once gets another second.
 func (r *restorer) files(ctx context.Context) (err error) {
-	if r.root, err = os.OpenRoot(r.base.Dir); err != nil {
+	if r.at, err = descend(r.base.Dir); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.root.Close()) }()
+	defer r.at.close()
+	r.at.make, r.time = true, time.Now().Add(-longestTick)
 	wanted := map[string]tree.Entry{} // files whose content is still to be found, by path
 	for _, e := range r.saved.Manifest.Entries {
 		if err := checkPath(e.Path); err != nil {
@@ -157,7 +161,7 @@ func (r *restorer) files(ctx context.Context) (err error) {
 		}
 		switch {
 		case e.Mode.IsDir():
-			err = makeFolders(r.root, e.Path)
+			_, err = r.at.folder(e.Path)
 		case e.Mode&fs.ModeSymlink != 0:
 			err = r.put(e, []byte(e.Link))
 		default:
@@ -169,7 +173,7 @@ func (r *restorer) files(ctx context.Context) (err error) {
 			err = r.put(e, data)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("scratch copy: %w", err)
 		}
 	}
 	if err := r.fromCommit(ctx, wanted); err != nil {
@@ -190,11 +194,41 @@ func sumOf(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// put writes one file or symlink.
 func (r *restorer) put(e tree.Entry, data []byte) error {
-	if err := writeFile(r.root, e.Path, &patch.File{Mode: e.Mode, Data: data}); err != nil {
-		return fmt.Errorf("scratch copy: %s: %w", e.Path, err)
+	dir, err := r.at.folder(path.Dir(e.Path))
+	if err != nil {
+		return err
+	}
+	name := path.Base(e.Path)
+	if e.Mode&fs.ModeSymlink != 0 {
+		err = unix.Symlinkat(string(data), dir, name)
+	} else {
+		err = r.write(dir, name, e.Mode.Perm(), data)
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%w: the record names %s twice", ErrGone, e.Path)
+	case err != nil:
+		return &fs.PathError{Op: "write", Path: e.Path, Err: err}
 	}
 	return nil
+}
+
+// write makes a file in an open folder.
+func (r *restorer) write(dir int, name string, perm fs.FileMode, data []byte) error {
+	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(dir, name, flags, 0o600)
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(perm), f.Close()); err != nil {
+		return err
+	}
+	at := unix.NsecToTimespec(r.time.UnixNano())
+	return unix.UtimesNanoAt(dir, name, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // fromCommit writes the files that the commit has at the same path.
@@ -222,46 +256,40 @@ func (r *restorer) fromCommit(ctx context.Context, wanted map[string]tree.Entry)
 
 // fromTree writes the files that are unchanged in the tree.
 func (r *restorer) fromTree(ctx context.Context, wanted map[string]tree.Entry) error {
-	top, err := os.OpenRoot(r.base.Top)
+	top, err := descend(r.base.Top)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = top.Close() }() // read only
-	for p, e := range wanted {
+	defer top.close()
+	for _, p := range slices.Sorted(maps.Keys(wanted)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		info, err := lstat(top, p)
-		if err != nil || info == nil || !info.Mode().IsRegular() || info.Size() != e.Size {
+		e := wanted[p]
+		f, err := top.file(p, max(e.Size, 1))
+		if err != nil || f == nil || !f.Mode.IsRegular() || sumOf(f.Data) != e.Digest {
 			continue //nolint:nilerr // not found there
 		}
-		data, err := top.ReadFile(p)
-		if err != nil || sumOf(data) != e.Digest {
-			continue //nolint:nilerr // as above
-		}
 		delete(wanted, p)
-		if err := r.put(e, data); err != nil {
+		if err := r.put(e, f.Data); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// modes sets the permissions of files, then of folders from the deepest up. It gives all files the same time, so that
-// make finds them up to date. The time is in the past, so that a file that is replaced at once gets another second.
+// modes sets the permissions of folders, from the deepest up.
 func (r *restorer) modes() error {
-	past := time.Now().Add(-longestTick)
 	for _, e := range slices.Backward(r.saved.Manifest.Entries) {
-		if e.Mode&fs.ModeSymlink != 0 {
+		if !e.Mode.IsDir() {
 			continue
 		}
-		if !e.Mode.IsDir() {
-			if err := r.root.Chtimes(e.Path, past, past); err != nil {
-				return err
-			}
-		}
-		if err := r.root.Chmod(e.Path, e.Mode.Perm()); err != nil {
+		up, err := r.at.folder(path.Dir(e.Path))
+		if err != nil {
 			return err
+		}
+		if err := unix.Fchmodat(up, path.Base(e.Path), uint32(e.Mode.Perm()), 0); err != nil {
+			return &fs.PathError{Op: "chmod", Path: e.Path, Err: err}
 		}
 	}
 	return nil

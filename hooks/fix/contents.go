@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -138,9 +139,23 @@ func (p *Proposal) SavedBase() (*SavedBase, error) {
 	if p.Base == nil || p.Base.Tree != b.Tree {
 		return nil, fmt.Errorf("%w: %s is not the base that the fix names", ErrDamaged, file)
 	}
+	// Most contents are git's: the folder is read once, and not asked for each of them.
+	entries, err := os.ReadDir(p.Folder("base"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	here := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		here["sha256:"+e.Name()] = true
+	}
 	return &SavedBase{
 		Manifest: m, Commit: known(b.Commit), Sub: known(p.Base.Sub),
-		Content: func(digest string) ([]byte, bool) { return p.stored("base", digest) },
+		Content: func(digest string) ([]byte, bool) {
+			if !here[digest] {
+				return nil, false
+			}
+			return p.stored("base", digest)
+		},
 	}, nil
 }
 

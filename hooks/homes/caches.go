@@ -15,8 +15,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/otiai10/copy"
-
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -252,22 +251,13 @@ func (h *Homes) cacheEnv(dir string) []string {
 	return env
 }
 
-// copyFolder copies a cache, or its files that are newer than a time. It makes no hard links: an agent could write
-// through them.
+// copyFolder copies a cache, or its files that are newer than a time.
 func copyFolder(ctx context.Context, from, to string, newer time.Time) error {
-	return copy.Copy(from, to, copy.Options{
-		PreserveTimes: true,
-		NumOfWorkers:  4,
-		Skip: func(info os.FileInfo, _, _ string) (bool, error) {
-			return info.Mode().IsRegular() && info.ModTime().Before(newer), ctx.Err()
-		},
-		OnError: func(_, _ string, err error) error {
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-				return nil // a cache may lose entries at any moment; the worst is a miss
-			}
-			return err
-		},
-	})
+	err := scratch.CopyFolder(ctx, from, to, newer)
+	if errors.Is(err, fs.ErrNotExist) && !recordfile.Exists(from) {
+		return nil // a cache may be removed at any moment; the worst is a miss
+	}
+	return err
 }
 
 // sizeOf adds up the files below dir that are newer than a time, in bytes, and stops counting past seedLimit.
