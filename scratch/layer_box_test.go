@@ -9,8 +9,11 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -77,7 +80,11 @@ func (e edit) make() {
 	case "mkdir":
 		_ = os.MkdirAll(e.A, 0o755)
 	case "chmod":
-		if info, err := os.Lstat(e.A); err == nil && info.Mode().Type() == 0 {
+		switch info, err := os.Lstat(e.A); {
+		case err != nil:
+		case info.IsDir():
+			_ = os.Chmod(e.A, []fs.FileMode{0o755, 0o700, 0o750, 0o775}[e.N%4])
+		case info.Mode().Type() == 0:
 			_ = os.Chmod(e.A, []fs.FileMode{0o755, 0o644, 0o600, 0o444}[e.N%4])
 		}
 	case "link":
@@ -163,6 +170,7 @@ type layered struct {
 	base *Base
 	work string
 	exe  string
+	was  map[string]string // what a box has before any edit, as listed returns it
 }
 
 func newLayered(t *testing.T) *layered {
@@ -192,6 +200,11 @@ func newLayered(t *testing.T) *layered {
 		}
 	})
 	if l.exe, err = os.Executable(); err != nil {
+		t.Fatal(err)
+	}
+	plain, thin := l.copies()
+	l.was = listed(l.edit(plain, nil))
+	if err := errors.Join(plain.Close(), thin.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -252,6 +265,59 @@ func (l *layered) changes(c *Copy) string {
 	return b.String()
 }
 
+// listed returns the files and symlinks of a listing, by path, with what counts in a patch.
+func listed(listing string) map[string]string {
+	files := map[string]string{}
+	for line := range strings.Lines(listing) {
+		p, what, file := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !file { // a folder
+			continue
+		}
+		if mode, rest, regular := strings.Cut(what, " "); regular && len(mode) == len("-rwxr-xr-x") {
+			what = strings.ToUpper(mode[3:4]) + " " + rest // of the permission bits, the owner's executable one
+		}
+		files[p] = what
+	}
+	return files
+}
+
+// compared tells how what a box has differs from what it had before any edit.
+func (l *layered) compared(listing string) string {
+	now := listed(listing)
+	var all []string
+	for p, what := range now {
+		if was, here := l.was[p]; !here {
+			all = append(all, p+" is new")
+		} else if was != what {
+			all = append(all, p+" changed")
+		}
+	}
+	for p := range l.was {
+		if _, here := now[p]; !here {
+			all = append(all, p+" is gone")
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// paths describes changes as compared does.
+func (l *layered) paths(changes []patch.Change) string {
+	var all []string
+	for _, ch := range changes {
+		switch {
+		case ch.Before == nil:
+			all = append(all, ch.Path+" is new")
+		case ch.After == nil:
+			all = append(all, ch.Path+" is gone")
+		default:
+			all = append(all, ch.Path+" changed")
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
 func described(f *patch.File) string {
 	if f == nil {
 		return "none"
@@ -275,7 +341,8 @@ func cases(few int) int {
 	return few
 }
 
-// Whatever a process does in a box: a layered copy shows the same files as a plain one, and has the same changes.
+// Whatever a process does in a box: a layered copy shows the same files as a plain one, and has the same changes, which
+// are the differences between what a box has before and after.
 func TestLayersAsPlain(t *testing.T) {
 	t.Parallel()
 	l := newLayered(t)
@@ -286,11 +353,14 @@ func TestLayersAsPlain(t *testing.T) {
 			list = append(list, edit{Op: edits[r.IntN(len(edits))], A: randomPath(r), B: randomPath(r), N: r.IntN(1000)})
 		}
 		plain, thin := l.copies()
+		var has string
 		half := r.IntN(len(list) + 1) // two boxes, one after the other, as an agent's commands have
 		for _, part := range [][]edit{list[:half], list[half:]} {
 			want, got := l.edit(plain, part), l.edit(thin, part)
 			if got != want {
 				t.Fatalf("case %d: %+v\nplain:\n%s\nlayered:\n%s", n, list, want, got)
+			} else {
+				has = got
 			}
 		}
 		if want, got := l.changes(plain), l.changes(thin); got != want {
@@ -301,7 +371,42 @@ func TestLayersAsPlain(t *testing.T) {
 		if err := errors.Join(err, plain.Close(), thin.Close()); err != nil {
 			t.Fatal(err)
 		}
+		if want, got := l.compared(has), l.paths(changes); got != want {
+			t.Fatalf("case %d: %+v\nthe files say:\n%s\nthe changes say:\n%s", n, list, want, got)
+		}
 		l.put(fmt.Sprintf("case %d: %+v", n, list), changes)
+	}
+}
+
+// The same as an ordinary user.
+func TestLayersAsNobody(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become nobody; as somebody else the test before is this one")
+	}
+	const nobody = 65534
+	at, err := os.MkdirTemp("/tmp", "scratch-nobody-") // t.TempDir has folders that nobody may not enter
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(at)) })
+	exe, tmp := filepath.Join(at, "scratch.test"), filepath.Join(at, "tmp")
+	self, err := os.ReadFile("/proc/self/exe")
+	must(t, err, os.WriteFile(exe, self, 0o755), os.Mkdir(tmp, 0o700))
+	must(t, os.Chmod(at, 0o755), os.Chmod(exe, 0o755), os.Chown(tmp, nobody, nobody))
+	args := []string{"-test.run=^TestLayersAsPlain$", "-test.v", "-test.timeout=0"}
+	if os.Getenv("ASYNC_PIPELINE_SWEEP") != "full" {
+		args = append(args, "-test.short")
+	}
+	cmd := exec.CommandContext(t.Context(), exe, args...)
+	cmd.Dir, cmd.Env = at, append(os.Environ(), "TMPDIR="+tmp, "HOME="+tmp)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err != nil:
+		t.Errorf("%v: %s", err, out)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("nobody gets no overlay here: %s", out)
+	case !strings.Contains(string(out), "--- PASS: TestLayersAsPlain"):
+		t.Errorf("the test did not run: %s", out)
 	}
 }
 
