@@ -84,3 +84,27 @@ func TestPersonWorksMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// The private index fits the files as an overlay shows them: git has to read none of them.
+func TestIndexFitsTheOverlay(t *testing.T) {
+	t.Parallel()
+	top := newRepo(t, map[string]string{"a/one": "1\n", "a/two": "2\n", "d/e/f": "3\n", "top": "4\n"})
+	b := makeBase(t, Source{Root: top})
+	parent := filepath.Dir(b.holder)
+	if err := sandbox.TryOverlay(parent); err != nil {
+		t.Skip("no overlay here: " + err.Error())
+	}
+	c, err := b.Layer(filepath.Join(parent, "copy"))
+	must(t, err)
+	var out bytes.Buffer
+	// diff-files compares stat data with the index, and reads no file.
+	const look = "git diff-files --name-only; echo changed > top; git diff-files --name-only"
+	box := sandbox.Box{Tier: sandbox.View, Tree: top, Copy: c.Dir, Base: b.Dir, Work: c.Work}
+	res, err := box.Run(t.Context(), sandbox.Command{
+		Argv: []string{"sh", "-c", look}, Dir: top, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/nowhere"},
+		Stdout: &out, Stderr: &out,
+	})
+	if err != nil || res.ExitCode != 0 || out.String() != "top\n" {
+		t.Errorf("%+v, %v: %s", res, err, out.String())
+	}
+}
