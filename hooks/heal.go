@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -181,6 +182,16 @@ func (j *job) answer(ctx context.Context) result {
 	return r
 }
 
+// causeBefore returns the ignored paths that the newest fix with the same fingerprint names as the cause.
+func (j *job) causeBefore() []string {
+	for _, p := range slices.Backward(j.fixes().All()) {
+		if p.Fingerprint != nil && *p.Fingerprint == j.print && p.Reproduction != nil && len(p.Reproduction.Ignored) > 0 {
+			return p.Reproduction.Ignored
+		}
+	}
+	return nil
+}
+
 // withhold takes back the verdict verified for a reason outside of the patch. c may be nil.
 func (c *candidate) withhold(reason string) {
 	if c != nil {
@@ -210,7 +221,7 @@ func (j *job) inCopies(ctx context.Context, at homes.Places, agents []agent.Agen
 	})
 	r.omitted = base.Omitted
 	repro := reproduce.Run(ctx, reproduce.Request{
-		Failure: j.failure, Homes: h, Base: base, Log: j.draft.Log, Progress: j.log,
+		Failure: j.failure, Homes: h, Base: base, Log: j.draft.Log, Progress: j.log, Before: j.causeBefore,
 		More: func(ctx context.Context) (_ *scratch.Base, err error) {
 			err = base.Close()
 			base = nil

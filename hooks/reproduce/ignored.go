@@ -96,11 +96,11 @@ func (s *search) find(ctx context.Context) (found cause) {
 	left := s.paths
 	for {
 		among := left
-		// What the failed task printed often names it.
-		text := failedtask.CleanTail(string(s.Failure.Log), s.base.Top, 64<<10)
-		if likely := named(text, left, s.base.Sub); len(likely) > 0 && len(likely) < len(left) &&
-			s.fails(ctx, likely) {
-			among = likely
+		for _, likely := range s.likely(left) {
+			if len(likely) > 0 && len(likely) < len(left) && s.fails(ctx, likely) {
+				among = likely
+				break
+			}
 		}
 		few := smallest(ctx, among, s.fails)
 		if few == nil {
@@ -125,6 +125,20 @@ func (s *search) find(ctx context.Context) (found cause) {
 	again := s.fails(ctx, found.paths)
 	found.mixed = !again && ctx.Err() == nil
 	return found
+}
+
+// likely returns those of paths that are worth a run of their own before all are halved: what an earlier search for the
+// same failure found, and what the failed task printed. Neither is believed without a run.
+func (s *search) likely(paths []string) (sets [][]string) {
+	if s.Before != nil {
+		before := s.Before()
+		sets = append(sets, slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !slices.Contains(before, p) }))
+	}
+	text := failedtask.CleanTail(string(s.Failure.Log), s.base.Top, 64<<10)
+	if printed := named(text, paths, s.base.Sub); len(sets) == 0 || !slices.Equal(printed, sets[0]) {
+		sets = append(sets, printed)
+	}
+	return sets
 }
 
 // smallest returns paths of which none can be left out: the check, for which fails stands, fails with them. It is

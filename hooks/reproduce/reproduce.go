@@ -35,7 +35,9 @@ type Request struct {
 	Homes   *homes.Homes
 	Base    *scratch.Base
 	// makes the base again, with everything that git ignores
-	More     func(context.Context) (*scratch.Base, error)
+	More func(context.Context) (*scratch.Base, error)
+	// returns the ignored paths that were the cause when the same failure was searched before; nil: none is known
+	Before   func() []string
 	Log      func(name string) (w io.WriteCloser, rel string, err error) // opens the log of a check
 	Progress *progress.Log
 
