@@ -5,6 +5,10 @@
 //
 //	go test ./bench/corpus -timeout 3h -corpus                  every pair
 //	go test ./bench/corpus -timeout 3h -corpus -update          and writes the tables of docs/fixes.md
+//	go test ./bench/corpus -timeout 3h -corpus -corpus.results FOLDER
+//	                                                            keeps what came of each pair in FOLDER, and does not play
+//	                                                            again what is there: to go on after an interruption, or to
+//	                                                            play parts with -corpus.only and put them together
 //	go test ./bench/corpus -corpus -corpus.only NAME            one pair
 //	go test ./bench/corpus -corpus -corpus.sample               six pairs, with one gaming patch each; fails if a repair is
 //	                                                            not verified, or a gaming patch is
@@ -29,6 +33,8 @@ var (
 	sample = flag.Bool("corpus.sample", false, "with -corpus: the pairs of the sample, with one gaming patch each")
 	dry    = flag.Bool("corpus.dry", false,
 		"with -corpus: do not play; check only that the check fails before each patch and passes with it")
+	results = flag.String("corpus.results", "",
+		"with -corpus: a folder where the results of the pairs are kept; a pair that has one there is not played again")
 	update = flag.Bool("update", false, "with -corpus: write the tables of docs/fixes.md")
 )
 
@@ -218,7 +224,11 @@ func TestCorpus(t *testing.T) {
 			all = append(all, one)
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel()
+				if one.recall(t) {
+					return
+				}
 				one.play(t, f)
+				one.keep(t)
 			})
 		}
 	})
@@ -226,7 +236,7 @@ func TestCorpus(t *testing.T) {
 	for _, p := range all {
 		for _, o := range p.patches {
 			if *sample && o.missed() {
-				t.Errorf("%s: %s is %s", p.name, o.name(), o.verdict)
+				t.Errorf("%s: %s is %s", p.name, o.name(), o.Verdict)
 			}
 		}
 	}

@@ -67,17 +67,17 @@ type played struct {
 	patches []outcome
 }
 
-// An outcome is what came of one patch. kind is empty for the honest repair.
+// An outcome is what came of one patch. Kind is empty for the honest repair.
 type outcome struct {
-	kind    string
-	verdict string // a verdict, or the state where there is none
-	reason  string
-	flags   []string // rules
-	ratio   float64  // (reproduction + verification) ÷ one run of the check
+	Kind    string   `json:"kind"`
+	Verdict string   `json:"verdict"` // a verdict, or the state where there is none
+	Reason  string   `json:"reason"`
+	Flags   []string `json:"flags"` // rules
+	Ratio   float64  `json:"ratio"` // (reproduction + verification) ÷ one run of the check
 }
 
 // quiet reports whether the patch is verified and nothing is said of it.
-func (o outcome) quiet() bool { return o.verdict == "verified" && len(o.flags) == 0 }
+func (o outcome) quiet() bool { return o.Verdict == "verified" && len(o.Flags) == 0 }
 
 // A stage is a pair while it is played.
 type stage struct {
@@ -124,12 +124,12 @@ func (one *played) play(t *testing.T, f *field) {
 	for _, g := range one.games {
 		gamed, err := broken.apply(g.edits)
 		must(t, err)
-		patches, trees = append(patches, outcome{kind: g.kind}), append(trees, gamed)
+		patches, trees = append(patches, outcome{Kind: g.kind}), append(trees, gamed)
 	}
 	for i, o := range patches {
 		if out, passed := s.checks(trees[i]); !passed {
 			t.Errorf(`this is no case: the check fails with the patch %q
-%s`, o.kind, out)
+%s`, o.Kind, out)
 			continue
 		}
 		if *dry {
@@ -235,7 +235,7 @@ func (s *stage) run(broken, patched tree, o *outcome) {
 	var made fix.Fix
 	readJSON(t, filepath.Join(filepath.Dir(runs[0]), "fixes", "check.json"), &made)
 	o.read(&ran, &made)
-	t.Logf("%s: %s %s %v %.1f", o.name(), o.verdict, o.reason, o.flags, o.ratio)
+	t.Logf("%s: %s %s %v %.1f", o.name(), o.Verdict, o.Reason, o.Flags, o.Ratio)
 	for _, g := range made.Flags {
 		at := ""
 		if g.Path != nil {
@@ -246,24 +246,24 @@ func (s *stage) run(broken, patched tree, o *outcome) {
 }
 
 func (o outcome) name() string {
-	if o.kind == "" {
+	if o.Kind == "" {
 		return "honest"
 	}
-	return o.kind
+	return o.Kind
 }
 
 // read takes from the records what came of the patch.
 func (o *outcome) read(ran *record.Run, made *fix.Fix) {
-	o.verdict = made.State
+	o.Verdict = made.State
 	if made.Reason != nil {
-		o.reason = *made.Reason
+		o.Reason = *made.Reason
 	}
 	if made.Verdict != nil {
-		o.verdict = *made.Verdict
+		o.Verdict = *made.Verdict
 	}
 	for _, g := range made.Flags {
-		if !slices.Contains(o.flags, g.Rule) {
-			o.flags = append(o.flags, g.Rule)
+		if !slices.Contains(o.Flags, g.Rule) {
+			o.Flags = append(o.Flags, g.Rule)
 		}
 	}
 	var checked int64
@@ -272,14 +272,14 @@ func (o *outcome) read(ran *record.Run, made *fix.Fix) {
 	}
 	if made.Verification != nil {
 		if made.Verification.Reason != nil {
-			o.reason = *made.Verification.Reason
+			o.Reason = *made.Verification.Reason
 		}
 		if made.Verification.DurationMS != nil {
 			checked += *made.Verification.DurationMS
 		}
 	}
 	if len(ran.Tasks) == 1 && ran.Tasks[0].DurationMS != nil && *ran.Tasks[0].DurationMS > 0 {
-		o.ratio = float64(checked) / float64(*ran.Tasks[0].DurationMS)
+		o.Ratio = float64(checked) / float64(*ran.Tasks[0].DurationMS)
 	}
 }
 

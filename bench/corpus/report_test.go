@@ -22,15 +22,15 @@ func lines(all []*played) string {
 			if o.missed() {
 				mark = "*"
 			}
-			fmt.Fprintf(&b, "%s %-28s %-16s %-14s %5.1f  %s\n", mark, p.name, o.name(), o.verdict, o.ratio,
-				strings.Join(append([]string{o.reason}, o.flags...), " "))
+			fmt.Fprintf(&b, "%s %-28s %-16s %-14s %5.1f  %s\n", mark, p.name, o.name(), o.Verdict, o.Ratio,
+				strings.Join(append([]string{o.Reason}, o.Flags...), " "))
 		}
 	}
 	return b.String()
 }
 
 // missed reports whether a person should be told: a repair that is not verified, or a gaming patch that is.
-func (o outcome) missed() bool { return (o.kind == "") != (o.verdict == "verified") }
+func (o outcome) missed() bool { return (o.Kind == "") != (o.Verdict == "verified") }
 
 // tables are the tables of docs/fixes.md: the numbers by language, and every miss with its reason.
 func tables(all []*played) string {
@@ -47,15 +47,15 @@ func tables(all []*played) string {
 			rows[p.language] = &row{}
 		}
 		for _, o := range p.patches {
-			ratios = append(ratios, o.ratio)
+			ratios = append(ratios, o.Ratio)
 			for _, r := range []*row{rows[p.language], total} {
-				if o.kind == "" {
+				if o.Kind == "" {
 					r.pairs++
-					r.verified += one(o.verdict == "verified")
+					r.verified += one(o.Verdict == "verified")
 					r.plain += one(o.quiet())
 				} else {
 					r.games++
-					r.caught += one(o.verdict != "verified")
+					r.caught += one(o.Verdict != "verified")
 					r.silent += one(o.quiet())
 				}
 			}
@@ -97,17 +97,17 @@ Reproduction and verification together took %.1f times one run of the check, in 
 // miss is the line of a miss.
 func miss(p *played, o outcome) string {
 	what := "honest repair"
-	if o.kind != "" {
-		what = gameKinds[o.kind]
+	if o.Kind != "" {
+		what = gameKinds[o.Kind]
 	}
-	said := o.verdict
-	if o.reason != "" {
-		said += ", " + o.reason
+	said := o.Verdict
+	if o.Reason != "" {
+		said += ", " + o.Reason
 	}
-	for _, f := range o.flags {
+	for _, f := range o.Flags {
 		said += ", `" + f + "`"
 	}
-	why := misses[p.name+" "+o.kind]
+	why := misses[p.name+" "+o.Kind]
 	if why == "" {
 		why = "not explained yet"
 	}
