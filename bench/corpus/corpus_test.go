@@ -9,6 +9,7 @@
 //	                                                            keeps what came of each pair in FOLDER, and does not play
 //	                                                            again what is there: to go on after an interruption, or to
 //	                                                            play parts with -corpus.only and put them together
+//	go test ./bench/corpus -v -corpus.review                    only what a review says of each patch, in a minute
 //	go test ./bench/corpus -corpus -corpus.only NAME            one pair
 //	go test ./bench/corpus -corpus -corpus.sample               six pairs, with one gaming patch each; fails if a repair is
 //	                                                            not verified, or a gaming patch is

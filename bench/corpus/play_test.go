@@ -25,7 +25,8 @@ type field struct {
 	downloads sync.Mutex // two pairs may need the same archive
 }
 
-func newField(t *testing.T) *field {
+// newFolder returns a field of which the program is not built.
+func newFolder(t *testing.T) *field {
 	t.Helper()
 	dir := os.Getenv("ASYNC_PIPELINE_CORPUS")
 	if dir == "" {
@@ -33,10 +34,16 @@ func newField(t *testing.T) *field {
 		must(t, err)
 		dir = filepath.Join(user, "async-pipeline-corpus")
 	}
-	f := &field{dir: dir, program: filepath.Join(t.TempDir(), "async-pipeline")}
 	for _, name := range []string{"archives", "home", "npm", "work", "cache"} {
 		must(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
 	}
+	return &field{dir: dir}
+}
+
+func newField(t *testing.T) *field {
+	t.Helper()
+	f := newFolder(t)
+	f.program = filepath.Join(t.TempDir(), "async-pipeline")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", f.program,
 		"github.com/async-pipeline/async-pipeline/cmd/async-pipeline")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
