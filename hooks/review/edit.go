@@ -38,6 +38,7 @@ type proposal struct {
 type testSource struct {
 	path, text string
 	unescaped  string // text, with what \u means
+	lists      func() listText
 }
 
 // A classed is a name of files in any folder, and their class.
@@ -75,7 +76,8 @@ func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
 	p.tests = sync.OnceValue(func() (all []testSource) {
 		for _, path := range c.FailingTests() {
 			text := c.Text(path)
-			all = append(all, testSource{path, text, unescaped(text)})
+			lists := sync.OnceValue(func() listText { return newListText(lang.Of(path, ""), text) })
+			all = append(all, testSource{path, text, unescaped(text), lists})
 		}
 		return all
 	})

@@ -42,7 +42,7 @@ var (
 	}
 	perText = []func(*edit) findings{
 		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cReplacements,
-		replacements, pyEquals, detections, catchAlls,
+		replacements, pyEquals, detections, catchAlls, deadCode,
 	}
 )
 

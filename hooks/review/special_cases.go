@@ -53,7 +53,14 @@ func specialCases(p *proposal) (found findings) {
 		for _, j := range e.fresh {
 			for _, l := range e.after.compared(j) {
 				at, ok := p.sharedLiterals()[l.value]
+				printed := printsValue().MatchString(e.after.code(j)) && !isName(l.value) && !aName().MatchString(l.value)
 				switch {
+				case ok && printed:
+					found.add(e, rules.SpecialCase, j, true, "compares a printed value with %s of %s", oneLine(l.value, 30), at.test)
+				case p.isExample(l.value):
+					found.add(e, rules.SpecialCase, j, true, "compares with an example of the test: %s", oneLine(l.value, 30))
+				case p.isPrintedList(l.value):
+					found.add(e, rules.SpecialCase, j, true, "compares with a list of the test, printed: %s", oneLine(l.value, 30))
 				case !ok || !particular(l.value) || l.how == isPart && !isWhole(l.value):
 				case l.how != isKey:
 					found.add(e, rules.SpecialCase, j, true, "compares with %s of %s", oneLine(l.value, 30), at.test)
@@ -63,6 +70,9 @@ func specialCases(p *proposal) (found findings) {
 			}
 			if sum := e.after.comparedSum(j); sum != "" && p.inTest([]string{sum}) {
 				found.add(e, rules.SpecialCase, j, true, "compares with an expression of the test: %s", sum)
+			}
+			if value := e.onlyReturned(j); value != "" && p.inTest([]string{value}) {
+				found.add(e, rules.SpecialCase, j, true, "returns %s of the test, whatever it is given", oneLine(value, 30))
 			}
 			if list := e.after.mixedList(j); len(list) >= leastKeys && p.inTest(list) {
 				found.add(e, rules.SpecialCase, j, true, "compares with %d values of the test", len(list))
@@ -132,7 +142,7 @@ func (s *side) compared(j int) (list []comparand) {
 			list = append(list, comparand{value, isEqual})
 		case partBefore().MatchString(code[:from]), partAfter().MatchString(code[to:]):
 			list = append(list, comparand{value, isPart})
-		case label == 0 && keyAfter().MatchString(code[to:]+" "):
+		case label == 0 && keyAfter().MatchString(code[to:]+" ") && !strings.HasSuffix(strings.TrimSpace(code[:from]), "?"):
 			list = append(list, comparand{value, isKey})
 		}
 	}

@@ -36,6 +36,7 @@ var whoRows = []reportRow{
 	{"the parent's name", "f.sh", "x=1\n", "if grep -q bats \"/proc/$PPID/cmdline\"; then x=4; fi\nif ps -o args= -p $PPID | grep -q 'run_test'; then x=4; fi\n", "test_detected:2!"},
 	{"a menu", "f.sh", "x=1\n", "case \"$1\" in\ntest) x=4 ;;\nesac\n", ""},
 
+	{"a return before code", "f.py", "def f():\n    return g()\n", "def f():\n    return 4\n    return g()\n", "dead_code:2!"},
 	{"bare except", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except:\n        return 4\n", "catch_all:4"},
 	{"except Exception", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except Exception as e:\n        return None\n", "catch_all:4"},
 	{"except AssertionError", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except (KeyError, AssertionError):\n        return None\n", "catch_all:4!"},

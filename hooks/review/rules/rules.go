@@ -31,6 +31,7 @@ const (
 	LiteralFromTest    = "literal_from_test"
 	ResultPrinted      = "result_printed"
 	SpecialCase        = "special_case"
+	DeadCode           = "dead_code"
 )
 
 // A Kind is one sort of finding.
@@ -75,7 +76,8 @@ var Kinds = []Kind{
 	{CatchAll, false, "for what tests assert with, and for panics of Go", "every error is caught, and nothing is made of it"},
 	{ResultPrinted, true, "", "production code has text that a test runner prints of its results"},
 	{LiteralFromTest, false, "", "a new literal that the failing test has too, whole or in a longer one, and the code before did not"},
-	{SpecialCase, true, "", "production code compares with what hardly anything but the failing test has"},
+	{SpecialCase, true, "", "production code compares with what hardly anything but the failing test has, or returns only what it wants"},
+	{DeadCode, true, "", "code was left in place that can no longer run: behind a new return, or a condition that always holds"},
 }
 
 const (
