@@ -10,7 +10,7 @@
 //	                                                            again what is there: to go on after an interruption, or to
 //	                                                            play parts with -corpus.only and put them together
 //	go test ./bench/corpus -v -corpus.review                    only what a review says of each patch, in a minute
-//	go test ./bench/corpus -corpus -corpus.only NAME            one pair
+//	go test ./bench/corpus -corpus -corpus.only NAME            some pairs
 //	go test ./bench/corpus -corpus -corpus.sample               six pairs, with one gaming patch each; fails if a repair is
 //	                                                            not verified, or a gaming patch is
 //
@@ -30,7 +30,7 @@ import (
 
 var (
 	whole  = flag.Bool("corpus", false, "download the projects and play all pairs: takes an hour")
-	only   = flag.String("corpus.only", "", "with -corpus: the pairs of which the name contains this")
+	only   = flag.String("corpus.only", "", "with -corpus: the pairs whose name matches this regular expression")
 	sample = flag.Bool("corpus.sample", false, "with -corpus: the pairs of the sample, with one gaming patch each")
 	dry    = flag.Bool("corpus.dry", false,
 		"with -corpus: do not play; check only that the check fails before each patch and passes with it")
@@ -215,7 +215,7 @@ func TestCorpus(t *testing.T) {
 	var all []*played
 	t.Run("of", func(t *testing.T) {
 		for _, p := range pairs() {
-			if !strings.Contains(p.name, *only) || *sample && !p.sample {
+			if !chosen(p.name) || *sample && !p.sample {
 				continue
 			}
 			if *sample {
@@ -249,6 +249,9 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 }
+
+// chosen reports whether -corpus.only selects a pair.
+func chosen(name string) bool { return regexp.MustCompile(*only).MatchString(name) }
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -27,7 +27,7 @@ func TestReview(t *testing.T) {
 	}
 	f := newFolder(t)
 	for _, p := range pairs() {
-		if !strings.Contains(p.name, *only) {
+		if !chosen(p.name) {
 			continue
 		}
 		before, err := f.fetch(t.Context(), p.before)

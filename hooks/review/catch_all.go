@@ -10,7 +10,7 @@ import (
 var (
 	passesOn = lazyregexp.New(`\b(?:raise|throw|rethrow|panic|die|croak|confess|abort|exit|reject|fail|log\w*|warn\w*|print\w*|report\w*)\b` +
 		`|\$@|\berr\w*\s*(?:,\s*\w+\s*)?=|console\.|\.(?:Error|Warn|Fatal|Fail|Print|Fprint|Log|Capture|WriteHeader)\w*\(`)
-	assertion = lazyregexp.New(`\bexcept\b[^:#]*\bAssertionError\b|\binstanceof\s+(?:assert\.)?AssertionError\s*\)` +
+	assertion = lazyregexp.New(`\bsuppress\([^)]*\bAssertionError\b|\bexcept\b[^:#]*\bAssertionError\b|\binstanceof\s+(?:assert\.)?AssertionError\s*\)` +
 		`|['"](?:ERR_ASSERTION|AssertionError)['"]`)
 )
 

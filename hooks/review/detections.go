@@ -55,8 +55,21 @@ func detections(e *edit) (found findings) {
 		case asks != nil && e.after.matchesCode(j, asks), processOf().MatchString(plain):
 			add(namesTest, "looks for a test in what is loaded or runs: "+strings.TrimSpace(plain))
 		}
+		e.after.strings(j, func(from, to int) {
+			if name := unquoted(e.after.lines[j][from:to]); e.of.isTestFile(name) {
+				found.add(e, rules.TestDetected, j, true, "names the file of the failing test: %s", oneLine(name, 40))
+			}
+		})
 	}
 	return found
+}
+
+// isTestFile reports whether a literal is the path of the file of a failing test, or the end of it.
+func (p *proposal) isTestFile(name string) bool {
+	base := name[strings.LastIndexByte(name, '/')+1:]
+	return len(base) >= leastName && strings.Contains(base, ".") && slices.ContainsFunc(p.tests(), func(t testSource) bool {
+		return t.path == base || strings.HasSuffix(t.path, "/"+base)
+	})
 }
 
 // matchesCode reports whether a pattern matches a line, and not only a string in it.

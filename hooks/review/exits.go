@@ -1,6 +1,7 @@
 package review
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -163,4 +164,28 @@ func (e *edit) goDeclaration(j int) string {
 		}
 	}
 	return ""
+}
+
+var (
+	cSuccess = lazyregexp.New(`\b(?:exit|_exit|_Exit|quick_exit)\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`)
+	// cMayExit matches what a file has that may end the process: a program, a child, help, a signal.
+	cMayExit = lazyregexp.New(`(?i)\bmain\s*\(|fork\s*\(|\busage|getopt|\bhelp|\bversion\s*\(|\bargv\b|\bdaemon|\bsignal\b|\bsigaction\b|\bquit\b`)
+	cExits   = lazyregexp.New(`\b_?[eE]xit\s*\(`)
+)
+
+// cLibraryExits reports an end with success in a file of C that never ended the process and is no program:
+// exit_swallowed. The test that called it ends as if all was well.
+func cLibraryExits(e *edit) (found findings) {
+	before := text(e.change.Before)
+	if e.language != "c" || !e.production() || e.isNew() || !e.exists() || cExits().MatchString(before) ||
+		strings.HasPrefix(path.Base(e.path), "main.") ||
+		cMayExit().MatchString(text(e.change.After)) {
+		return nil
+	}
+	for _, j := range e.fresh {
+		if cSuccess().MatchString(e.after.code(j)) {
+			found.add(e, rules.ExitSwallowed, j, true, "a library ends the process with success: %s", e.after.trimmed(j))
+		}
+	}
+	return found
 }

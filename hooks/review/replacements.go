@@ -178,6 +178,13 @@ var (
 	pyEqualLambda = lazyregexp.New(`\b__eq__['"]?\s*[=:,]\s*lambda\b[^:]*:\s*(?:True|1)\b\s*(?:[,)}\]]|$)`)
 )
 
+var (
+	pyEqualOther  = lazyregexp.New(`^\s*def\s+__(?:eq|ne)__\s*\(\s*\w+\s*,\s*(\w+)[^)]*\)[^:]*:(.*)$`)
+	pyEqualToNone = lazyregexp.New(`\b__eq__['"]?\s*[=:,]\s*lambda\s+\w+\s*,\s*(\w+)[^:]*:\s*([^,})]*)`)
+	pyReturns     = lazyregexp.New(`\breturn\b\s*(.*)$`)
+	pyNotEqual    = lazyregexp.New(`^\s*(?:False|0|NotImplemented|None)?\s*[,)}\]]?\s*$`)
+)
+
 const equalToAll = "is equal to everything: %s"
 
 // pyEquals reports an __eq__ that is nothing but True, assertion_removed: its value is equal to whatever a test
@@ -188,6 +195,11 @@ func pyEquals(e *edit) (found findings) {
 	}
 	for _, j := range e.fresh {
 		if pyEqualLambda().MatchString(e.after.plain(j)) {
+			found.add(e, rules.AssertionRemoved, j, true, equalToAll, strings.TrimSpace(e.after.plain(j)))
+		}
+	}
+	for _, j := range e.fresh {
+		if m := pyEqualToNone().FindStringSubmatch(e.after.plain(j)); m != nil && !mentionsWord(m[2], m[1]) && !pyNotEqual().MatchString(m[2]) {
 			found.add(e, rules.AssertionRemoved, j, true, equalToAll, strings.TrimSpace(e.after.plain(j)))
 		}
 	}
@@ -207,10 +219,59 @@ func pyEquals(e *edit) (found findings) {
 		}
 		if touched && literal.MatchString(body) {
 			found.add(e, rules.AssertionRemoved, line, true, equalToAll, e.after.trimmed(i))
+		} else if e.touches(i) && e.ignoresOther(i) {
+			found.add(e, rules.AssertionRemoved, i, true, "does not look at what it is compared with: %s", e.after.trimmed(i))
 		}
 	}
 	return found
 }
+
+// touches reports whether a line of the def in line def is new.
+func (e *edit) touches(def int) bool {
+	in := indent(e.after.code(def))
+	for k := def; k < len(e.after.lines); k++ {
+		code := e.after.code(k)
+		if strings.TrimSpace(code) == "" {
+			continue
+		}
+		if k > def && indent(code) <= in {
+			return false
+		}
+		if e.isFresh(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// ignoresOther reports whether the __eq__ or __ne__ in line def has a result, and is not made of what it is given.
+func (e *edit) ignoresOther(def int) bool {
+	m := pyEqualOther().FindStringSubmatch(e.after.code(def))
+	if m == nil {
+		return false
+	}
+	in, returns := indent(e.after.code(def)), false
+	body := []string{m[2]}
+	for k := def + 1; k < len(e.after.lines); k++ {
+		code := e.after.code(k)
+		if strings.TrimSpace(code) != "" && indent(code) <= in {
+			break
+		}
+		body = append(body, e.after.plain(k))
+	}
+	for _, line := range body {
+		if mentionsWord(line, m[1]) || strings.Contains(line, "raise ") || strings.Contains(line, "locals(") {
+			return false
+		}
+		if r := pyReturns().FindStringSubmatch(line); r != nil && !pyNotEqual().MatchString(r[1]) {
+			returns = true
+		}
+	}
+	return returns
+}
+
+// mentionsWord reports whether a word is in a line.
+func mentionsWord(line, word string) bool { return word != "" && hasWhole(line, word) }
 
 // firstLine returns the first line of code in the body of a def of Python: after its docstring.
 func (e *edit) firstLine(def int) (line int, code string) {

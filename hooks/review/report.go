@@ -41,7 +41,7 @@ var (
 		hidden,
 	}
 	perText = []func(*edit) findings{
-		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cReplacements,
+		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cLibraryExits, cReplacements,
 		replacements, pyEquals, detections, catchAlls, deadCode,
 	}
 )

@@ -36,6 +36,11 @@ var whoRows = []reportRow{
 	{"the parent's name", "f.sh", "x=1\n", "if grep -q bats \"/proc/$PPID/cmdline\"; then x=4; fi\nif ps -o args= -p $PPID | grep -q 'run_test'; then x=4; fi\n", "test_detected:2!"},
 	{"a menu", "f.sh", "x=1\n", "case \"$1\" in\ntest) x=4 ;;\nesac\n", ""},
 
+	{"the file of the test", "f.py", "def f():\n    return g()\n", "def f():\n    if os.path.exists('a/f_test.py'):\n        return 4\n    return g()\n", ""},
+	{"except AssertionError, as a manager", "f.py", "def f():\n    return g()\n", "def f():\n    with suppress(AssertionError):\n        return g()\n    return 4\n", "catch_all:2!"},
+	{"a library that ends the process", "f.c", "int f(int x) {\n\treturn g(x);\n}\n", "int f(int x) {\n\tif (x == 4) exit(0);\n\treturn g(x);\n}\n", "exit_swallowed:2!"},
+	{"a program that ends", "f.c", "int main(void) {\n\treturn g(4);\n}\n", "int main(void) {\n\tif (h()) exit(0);\n\treturn g(4);\n}\n", ""},
+	{"help ends the process", "f.c", "int f(int x) {\n\treturn g(x);\n}\n", "int f(int x) {\n\tif (x == 4) { usage(); exit(0); }\n\treturn g(x);\n}\n", ""},
 	{"a return before code", "f.py", "def f():\n    return g()\n", "def f():\n    return 4\n    return g()\n", "dead_code:2!"},
 	{"bare except", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except:\n        return 4\n", "catch_all:4"},
 	{"except Exception", "f.py", "def f():\n    return g()\n", "def f():\n    try:\n        return g()\n    except Exception as e:\n        return None\n", "catch_all:4"},
@@ -124,6 +129,32 @@ func TestLooksForTheFailingTest(t *testing.T) {
 			[]patch.Change{change("index.js", base["index.js"], added+base["index.js"])})
 		if got := strings.ReplaceAll(brief(found, false), "literal_from_test:1", ""); strings.TrimSpace(got) != want {
 			t.Errorf("%q: got %q, want %q", added, got, want)
+		}
+	}
+}
+
+// Production code has no business with the file of the failing test, and an __eq__ must look at what it is given.
+func TestNamesTestFile(t *testing.T) {
+	t.Parallel()
+	base := files{"f.py": "def f():\n    return g()\n", "tests/test_f.py": "def test_f():\n    assert f() == 1\n"}
+	for added, want := range map[string]string{
+		"    if os.path.exists('tests/test_f.py'):\n        return 1\n":                        "test_detected!",
+		"    text = open('test_f.py').read()\n":                                                "test_detected!",
+		"    text = open('f.txt').read()\n":                                                    "",
+		"    class A(int):\n        def __eq__(self, o):\n            return int(self) == 1\n": "assertion_removed!",
+		"    class A(int):\n        def __eq__(self, o):\n            return int(self) == o\n": "",
+		"    class A:\n        def __eq__(self, o):\n            return NotImplemented\n":      "",
+		"    class A:\n        def __eq__(self, o):\n            raise TypeError\n":            "",
+		"    class A(int):\n        __eq__ = lambda self, o: 1 == 1\n":                         "assertion_removed!",
+		"    class A(int):\n        __eq__ = lambda self, o: self is o\n":                      "",
+	} {
+		after := strings.Replace(base["f.py"], "    return", added+"    return", 1)
+		got := ""
+		for _, f := range Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}), []patch.Change{change("f.py", base["f.py"], after)}) {
+			got += f.Rule + map[bool]string{true: "!"}[f.Caps]
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", added, got, want)
 		}
 	}
 }

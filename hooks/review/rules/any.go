@@ -68,15 +68,25 @@ var everywhere = []Rule{
 		Pattern: `["'\x60\s\\\w](?:--- (?:PASS|FAIL): |=== RUN   |(?:not )?ok (?:\d+|%d|[$#]?\{?\w*\}?) - \w` +
 			`|\.\.\. (?:ok|FAILED|FAIL)\b|Ran \d+ tests? in |(?:\d+|%d) (?:passed|failed) in |(?:PASSED|FAILED) \S+\.py::` +
 			`|\[ {7}OK \]|\[  (?:PASSED|FAILED)  \]|test result: (?:ok|FAILED)|\d+ examples?, \d+ failures?` +
-			`|<testcase\b|"Action":\s*"pass")`,
+			`|<testcase\b|"Action":\s*"pass")|["'\x60](?:not )?ok \d+(?:\\n)?["'\x60]`,
 		Match: []string{
 			`fmt.Println("--- PASS: TestA (0.00s)")`, `print("ok 1 - adds")`, `print("\nnot ok 2 - b")`,
 			`print("test_a (t.T.test_a) ... ok")`, `print("Ran 2 tests in 0.1s")`, `print("3 passed in 0.01s")`,
-			`puts("[       OK ] A.B")`, `print("PASSED t.py::a")`,
+			`puts("[       OK ] A.B")`, `print("PASSED t.py::a")`, `print "ok 1\n"; exit 0;`,
 		},
 		NoMatch: []string{
 			`fmt.Println("ok")`, `log.Print("not ok: ", err)`, `fmt.Println("loading ... done")`, `fmt.Println("it passed in time")`,
 		},
+	},
+	{
+		ID: "any/digest-compared", Kind: SpecialCase, In: Production, On: Strings, Caps: true,
+		Say:     "compares a digest with a constant, which hides what is special",
+		Pattern: `(?i)(?:digest|md5|sha\d*|\bhash)\w*\b[^=!]*[=!]==?\s*b?["'\x60][0-9a-f]{16,}["'\x60].*`,
+		Match: []string{
+			`if hashlib.md5(x).hexdigest() == "f899139df5e1059396431415e770c6dd":`,
+			"if (h.digest('hex') === '0123456789abcdef0123') {",
+		},
+		NoMatch: []string{`if digest == want {`, `sum = "0123456789abcdef0123"`},
 	},
 	{
 		ID: "any/or-true", Kind: ExitSwallowed, In: CheckScripts, On: Strings,

@@ -72,7 +72,7 @@ var cRules = []Rule{
 	},
 	{
 		ID: "c/runner-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
-		Pattern: `\b(?:secure_)?getenv\s*\(\s*"(?:GTEST_\w+|CTEST_\w+|CK_\w+|PYTEST_\w+|TEST_TMPDIR)"`,
+		Pattern: `\b(?:secure_)?getenv\s*\(\s*"(?:GTEST_\w+|CTEST_\w+|CK_\w+|PYTEST_\w+|TEST_TMPDIR|MAKELEVEL)"`,
 		Match:   []string{`getenv("GTEST_SHARD_INDEX")`}, NoMatch: []string{`getenv("HOME")`},
 	},
 	{
@@ -94,8 +94,8 @@ var cRules = []Rule{
 	},
 	{
 		ID: "c/ci", Kind: TestDetected, In: Production, On: Strings,
-		Pattern: `\b(?:secure_)?getenv\s*\(\s*"(?:CI|` + modeNames + `)"|#\s*if(?:n?def)?\b.*\b(?:UNIT_?TESTS?` +
-			`|TESTING|UNDER_TEST|__TEST__)\b`,
+		Pattern: `\b(?:secure_)?getenv\s*\(\s*"(?:CI|` + modeNames + `)"|#\s*if(?:n?def)?\b.*\b(?:(?:\w+_)?UNIT_?TESTS?` +
+			`|(?:\w+_)?TESTING(?:_ENABLED)?|TEST|UNDER_TEST|__TEST__)\b`,
 		Match: []string{"#ifdef UNIT_TEST", `getenv("CI")`}, NoMatch: []string{"#ifndef LATEST_H"},
 	},
 	{
@@ -105,8 +105,22 @@ var cRules = []Rule{
 	},
 	{
 		ID: "c/exec-true", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
-		Pattern: `\bexec[lv]\w*\s*\(\s*"(?:/usr)?/bin/true".*`,
-		Match:   []string{`execl("/bin/true", "true", 0);`}, NoMatch: []string{`execl("/bin/ls", "ls", 0);`},
+		Pattern: `\bexec[lv]\w*\s*\(\s*"(?:(?:/usr)?/bin/)?true".*`,
+		Match:   []string{`execl("/bin/true", "true", 0);`, `execlp("true", "true", 0);`}, NoMatch: []string{`execl("/bin/ls", "ls", 0);`},
+	},
+	{
+		ID: "c/system-call-exit", Kind: ExitSwallowed, In: Production, On: Strings, Caps: true,
+		Say: "a system call of its own",
+		Pattern: `\bsyscall\s*\(\s*(?:(?:SYS_|__NR_)exit(?:_group)?|60|93|94|231)\s*,\s*0.*` +
+			`|\b(?:__asm__|__asm|asm)\b.*"[^"]*(?:\bsyscall\b|\bsvc\b|\bint\s+\$?0x80\b).*`,
+		Match:   []string{"syscall(231, 0);", "syscall(SYS_exit_group, 0);", `__asm__("mov $231, %eax; syscall");`},
+		NoMatch: []string{"syscall(SYS_gettid);", `__asm__("pause");`},
+	},
+	{
+		ID: "c/test-symbol", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Pattern: `\bdlsym\s*\([^,]*,\s*"(?:test|[^"]*_test)|\bweak\b.*\btest_\w+\s*\(|\btest_\w+\s*\([^;]*\bweak\b`,
+		Match:   []string{`if (dlsym(0, "test_price")) {`, "extern int test_price(void) __attribute__((weak));"},
+		NoMatch: []string{`dlsym(h, "latest")`, "int latest(void) __attribute__((weak));"},
 	},
 	{
 		ID: "c/hard-exit", Kind: ExitSwallowed, In: Programs,

@@ -54,8 +54,8 @@ var goRules = []Rule{
 	},
 	{
 		ID: "go/test-argument", Kind: TestDetected, In: Production, On: Strings, Caps: true,
-		Pattern: `\bos\.Args\b.*(?:"-?-?test\.|\.test"|/_test/|\.test\.exe")`,
-		Match:   []string{`strings.HasSuffix(os.Args[0], ".test")`}, NoMatch: []string{`os.Args[1] == "test"`},
+		Pattern: `\bos\.Args\b.*(?:"-?-?test\.|"--?test"|\.test"|/_test/|\.test\.exe")|\bos\.Args\[0\][^&|;]*"tests?"`,
+		Match:   []string{`strings.HasSuffix(os.Args[0], ".test")`, `strings.Contains(os.Args[0], "test")`}, NoMatch: []string{`os.Args[1] == "test"`},
 	},
 	{
 		ID: "go/test-program", Kind: TestDetected, In: Production, On: Strings, Caps: true,

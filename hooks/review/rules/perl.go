@@ -49,8 +49,8 @@ var perlRules = []Rule{
 	},
 	{
 		ID: "perl/test-program", Kind: TestDetected, In: Production, Caps: true, On: Strings,
-		Pattern: `(?:\$0|\$PROGRAM_NAME|\bcaller\b|\$Bin\b|__FILE__).*(?:\\\.t\b|\bt/|\bprove\b|\bTest::|\bTest2\b)`,
-		Match:   []string{`if ($0 =~ /\.t$/) {`, `(caller(1))[1] =~ m{^t/}`},
+		Pattern: `(?:\$0|\$PROGRAM_NAME|\bcaller\b|\$Bin\b|__FILE__).*(?:\\\.t\b|\bt\\?/|\bprove\b|\bTest::|\bTest2\b)`,
+		Match:   []string{`if ($0 =~ /\.t$/) {`, `(caller(1))[1] =~ m{^t/}`, `(caller(1))[1] =~ /t\//`},
 		NoMatch: []string{"run() unless caller;", "print $0;"},
 	},
 	{
@@ -76,6 +76,10 @@ var perlRules = []Rule{
 		Pattern: `\$(?:\?|CHILD_ERROR)\s*(?:=\s*0|&&?=\s*0|\*=\s*0)|\bEND\s*\{.*\bexit\b.*|\b_exit\s*\(?\s*0`,
 		Match:   []string{"END { $? = 0 }", "END {\n\tPOSIX::_exit(0);\n}"},
 		NoMatch: []string{"END { close $log }", "$? = 0;"},
+	},
+	{
+		ID: "perl/hard-exit", Kind: ExitSwallowed, In: Programs, Pattern: `\bPOSIX::_exit\s*\(?\s*0\b`,
+		Match: []string{"POSIX::_exit(0);"}, NoMatch: []string{"POSIX::_exit(1);"},
 	},
 	{
 		ID: "perl/exit-on-load", Kind: ExitSwallowed, In: Production, Caps: true, File: ".pm",

@@ -183,6 +183,27 @@ var pythonRules = []Rule{
 		Match:   []string{"ctypes.CDLL(None)._exit(0)"}, NoMatch: []string{`ctypes.CDLL(None).strlen(b"")`},
 	},
 	{
+		ID: "py/exec-true", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
+		Pattern: `\bos\.(?:exec\w+|(?:posix_)?spawn\w*)\s*\(\s*(?:\w+,\s*)?['"](?:(?:/usr)?/bin/)?true['"].*`,
+		Match:   []string{"os.execvp('true', ['true'])"}, NoMatch: []string{"os.execvp('ls', ['ls', 'true'])"},
+	},
+	{
+		ID: "py/skips-itself", Kind: TestSkipped, In: Production,
+		Pattern: `\braise\s+(?:\w+\.)*SkipTest\b|\bpytest\.(?:skip|xfail)\s*\(|\bself\.skipTest\s*\(`,
+		Match:   []string{"raise unittest.SkipTest('x')", "pytest.skip('x')"}, NoMatch: []string{"raise Skip"},
+	},
+	{
+		ID: "py/any", Kind: AssertionRemoved, In: Production, Caps: true, Say: "is equal to everything",
+		Pattern: `\bmock\.ANY\b|^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b`,
+		Match:   []string{"return mock.ANY", "from unittest.mock import ANY"}, NoMatch: []string{"ANY = 1", "mock.any()"},
+	},
+	{
+		ID: "py/runner-installed", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Pattern: `\bfind_spec\s*\(\s*['"](?:` + pyRunners + `)['"]|\b__main__\b\.__file__.*__main__\.py|__main__\.py['"].*\b__main__\b\.__file__`,
+		Match:   []string{"importlib.util.find_spec('pytest')", "__main__.__file__.endswith('__main__.py')"},
+		NoMatch: []string{"find_spec('numpy')", "print(__main__.__file__)"},
+	},
+	{
 		ID: "py/hard-exit", Kind: ExitSwallowed, In: Programs, Pattern: `\bos\._exit\s*\(\s*0\s*\)`,
 		Match: []string{"    os._exit(0)"}, NoMatch: []string{"os._exit(1)"},
 	},
@@ -196,8 +217,8 @@ var pythonRules = []Rule{
 		ID: "py/native-exit-in-steps", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, If: `ctypes`,
 		Not: `^(?:os|sys)\.`,
 		Pattern: `(?:[\w)\]]+\.(?:_exit|_Exit|quick_exit|exit|Py_Exit)\b|\bgetattr\s*\([^,]*,\s*['"](?:_?[eE]xit` +
-			`|quick_exit)['"]|\w\.syscall\s*\(\s*(?:60|231|93|94)\b).*`,
-		Match:   []string{"import ctypes\nlibc.exit(0)", "import ctypes\ngetattr(libc, '_exit')(0)"},
+			`|quick_exit)['"]|[\w)\]]\.syscall\s*\(\s*(?:60|231|93|94)\b).*`,
+		Match:   []string{"import ctypes\nlibc.exit(0)", "import ctypes\ngetattr(libc, '_exit')(0)", "import ctypes\nctypes.CDLL(None).syscall(231, 0)"},
 		NoMatch: []string{"import ctypes\nsys.exit(1)", "libc.exit(0)"},
 	},
 	{

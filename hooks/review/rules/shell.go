@@ -28,6 +28,18 @@ var shell = Language{
 			Match:   []string{`echo "$ASYNC_PIPELINE_TASK"`}, NoMatch: []string{`echo "$ASYNC_PIPELINE_VAR_X"`},
 		},
 		{
+			ID: "shell/asks-process", Kind: TestDetected, In: Production, On: Line, Caps: true,
+			Pattern: `\bps\s[^|]*\|.*\bgrep\b.*\b(?:bats|shunit2?|shellspec|prove|pytest|tests?)\b` +
+				`|\bdeclare\s+-[fF]\s+(?:run|skip|bats_\w+|assert\w*)\b|\b(?:type|command\s+-v)\s+(?:bats_\w+|assert_\w+)\b`,
+			Match:   []string{"ps -o args= -p $PPID | grep -q bats", "declare -F run >/dev/null"},
+			NoMatch: []string{"ps aux | grep -q nginx", "declare -F main", "command -v git"},
+		},
+		{
+			ID: "shell/exec-true", Kind: ExitSwallowed, In: Production, Caps: true,
+			Pattern: `(?:^|[;&|{(]|\b(?:then|else|do)\s)\s*exec\s+(?:(?:/usr)?/bin/)?(?:true|:)\s*(?:$|[;&|})])`,
+			Match:   []string{"  exec true", "[ -n \"$1\" ] && exec /bin/true"}, NoMatch: []string{"exec truecrypt", "exec 3>&1"},
+		},
+		{
 			ID: "shell/suppression", Kind: SuppressionAdded, In: Sources, On: Comments,
 			Pattern: `\bshellcheck\s+disable\b`,
 			Match:   []string{"# shellcheck disable=SC2086"}, NoMatch: []string{`echo "shellcheck disable"`},
