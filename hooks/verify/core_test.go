@@ -24,7 +24,8 @@ func TestNaming(t *testing.T) {
 		tests string
 		want  string
 	}{
-		{argv("python3 -m unittest discover"), "t.T.test_a", "python3 -m unittest -v discover"},
+		{argv("python3 -m unittest discover"), "t.T.test_a", "python3 -m unittest discover -v"},
+		{shell("python3 -m unittest discover -s tests"), "t.T.test_a", "python3 -m unittest discover -v -s tests"},
 		{shell("python3 -m unittest"), "t.T.test_a", "python3 -m unittest -v"},
 		{argv("npx jest a"), "a.test.js > x", "npx jest --verbose a"},
 		{argv("node_modules/.bin/vitest run"), "a.test.js > x", "node_modules/.bin/vitest run --reporter=verbose"},

@@ -19,6 +19,9 @@ func AskNames(argv []string) (at int, option string) {
 	for i, word := range argv {
 		switch name := path.Base(word); {
 		case word == "unittest" && i > 0 && argv[i-1] == "-m":
+			if i+1 < len(argv) && argv[i+1] == "discover" {
+				return i + 2, "-v" // it is a command, and only the first argument can be one
+			}
 			return i + 1, "-v"
 		case name == "jest":
 			return i + 1, "--verbose"
