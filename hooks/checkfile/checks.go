@@ -40,6 +40,7 @@ type Scope struct {
 	Runs    []Command // the failed task's command, and those of the tasks that are verified with it
 	Dotenv  []string  // files of their environment, relative to Sub; one need not be there
 
+	Makers  []string       // scripts that make what tests read, relative to git's top
 	Made    []MakeDatabase // what make said of commands in Runs
 	Failing []string       // names of the tests that failed, as their runner prints them
 }
@@ -68,6 +69,9 @@ func NewChecks(t Tree, s Scope) *Checks {
 	for _, file := range s.Dotenv {
 		c.refs.files[path.Join(sub, file)] = true
 	}
+	for _, file := range s.Makers {
+		c.refs.files[file] = true
+	}
 	return c
 }
 
@@ -79,7 +83,7 @@ func (c *Checks) Has(p string) bool { return c.tree.Has(p) }
 //	1  a glob of protect, or PIPELINE.hcl
 //	2  a test by the conventions of its language, or a helper that only tests import
 //	3  what tests read
-//	4  what the check's commands refer to, or a file of their environment
+//	4  what the check's commands refer to, a file of their environment, or a script that makes what tests read
 //	5  what the check's runner loads by itself
 //
 // Manifests, which are judged by their parts, have no class (Parts).

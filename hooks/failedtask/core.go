@@ -19,6 +19,7 @@ type Core struct {
 	run    testreport.Signature
 	inRun  []string
 	copies map[string]int // how many copies a test failed in
+	times  map[string]int // how many tests of a name failed in a copy at once
 	n      int            // copies
 }
 
@@ -30,7 +31,7 @@ func NewCore(f *Failure) *Core {
 	tests := testreport.Innermost(f.Signature.Tests)
 	slices.Sort(tests)
 	tests = slices.Compact(tests)
-	c := &Core{Tests: tests, run: f.Signature, inRun: tests, copies: map[string]int{}}
+	c := &Core{Tests: tests, run: f.Signature, inRun: tests, copies: map[string]int{}, times: map[string]int{}}
 	var reports testreport.Reports
 	if f.Reports != nil {
 		reports = *f.Reports
@@ -64,8 +65,8 @@ func (c *Core) Fails(s testreport.Signature) bool {
 		len(testreport.Without(c.Tests, testreport.Innermost(s.Tests))) == 0
 }
 
-// Narrow takes out of the core what did not fail in a copy, where the check failed.
-func (c *Core) Narrow(s testreport.Signature, ran map[string]int) {
+// Narrow takes out of the core what did not fail in a copy, where the check failed and printed results.
+func (c *Core) Narrow(s testreport.Signature, ran map[string]int, results testreport.Results) {
 	failed := slices.Sorted(slices.Values(testreport.Innermost(s.Tests)))
 	failed = slices.Compact(failed)
 	if s.TimedOut != c.run.TimedOut || s.Signal != c.run.Signal {
@@ -74,6 +75,7 @@ func (c *Core) Narrow(s testreport.Signature, ran map[string]int) {
 	c.n++
 	for _, test := range failed {
 		c.copies[test]++
+		c.times[test] = max(c.times[test], results.Times(test))
 	}
 	c.Tests = slices.DeleteFunc(slices.Clone(c.inRun), func(test string) bool { return c.copies[test] < c.n })
 	maps.DeleteFunc(c.Ran, func(runner string, _ int) bool { return ran[runner] == 0 })
@@ -86,6 +88,9 @@ func (c *Core) Narrow(s testreport.Signature, ran map[string]int) {
 	slices.Sort(all)
 	for _, test := range testreport.Without(all, c.Tests) {
 		o := fix.OtherTest{Test: test, Run: slices.Contains(c.inRun, test), Copies: c.copies[test], Why: fix.OfEnvironment}
+		if c.times[test] > 1 {
+			o.Times = c.times[test]
+		}
 		if o.Copies > 0 && o.Copies < c.n {
 			o.Why = fix.OfChance
 		}
@@ -93,10 +98,10 @@ func (c *Core) Narrow(s testreport.Signature, ran map[string]int) {
 	}
 }
 
-// inCopies returns the names of those Others that failed in a copy too.
-func (c *Core) inCopies() (names []string) {
+// inCopies returns the names of those Others that failed in a copy too, as often as in a result.
+func (c *Core) inCopies(r testreport.Results) (names []string) {
 	for _, o := range c.Others {
-		if o.Copies > 0 {
+		if o.Copies > 0 && r.Times(o.Test) <= max(1, o.Times) {
 			names = append(names, o.Test)
 		}
 	}
@@ -125,7 +130,7 @@ func (c *Core) Judge(t *record.Task, r testreport.Results) *fix.TestResults {
 		return slices.ContainsFunc(failed, func(name string) bool { return testreport.Holds(name, test) })
 	})
 	fresh := testreport.Without(failed, c.Tests)
-	broken := testreport.Without(fresh, c.inCopies())
+	broken := testreport.Without(fresh, c.inCopies(r))
 	return &fix.TestResults{
 		Fixed: fixed, Failing: testreport.Without(c.Tests, fixed),
 		Unchanged: testreport.Without(fresh, broken), Broken: broken,

@@ -18,7 +18,7 @@ func failing(names string) testreport.Signature {
 func coreOf(run string, copies ...string) *Core {
 	c := NewCore(&Failure{Signature: failing(run)})
 	for _, names := range copies {
-		c.Narrow(failing(names), nil)
+		c.Narrow(failing(names), nil, testreport.Results{})
 	}
 	return c
 }
@@ -43,12 +43,12 @@ func TestNarrow(t *testing.T) {
 		}
 	}
 	c := coreOf("a")
-	if c.Narrow(testreport.Signature{Signal: "SIGKILL", Tests: []string{"a"}}, nil); len(c.Tests) > 0 {
+	if c.Narrow(testreport.Signature{Signal: "SIGKILL", Tests: []string{"a"}}, nil, testreport.Results{}); len(c.Tests) > 0 {
 		t.Errorf("ended by a signal in the copy: %q", c.Tests)
 	}
 	log := []byte("Ran 5 tests in 0.1s\n3 passed in 0.1s\n")
 	c = NewCore(&Failure{Signature: failing("a"), Log: log, Reports: &testreport.Reports{Ran: 7}})
-	c.Narrow(failing("a"), map[string]int{"unittest": 4, JUnit: 9})
+	c.Narrow(failing("a"), map[string]int{"unittest": 4, JUnit: 9}, testreport.Results{})
 	if want := map[string]int{"unittest": 4, JUnit: 7}; !reflect.DeepEqual(c.Ran, want) {
 		t.Errorf("tests that ran: %v, want %v", c.Ran, want)
 	}
@@ -129,5 +129,25 @@ func TestCoreOf(t *testing.T) {
 		if c := CoreOf(f, r); len(c.Tests) != 2 || c.Others != nil {
 			t.Errorf("%+v", c)
 		}
+	}
+}
+
+// Two tests may have one name. Where more of them fail than in any copy, one broke.
+func TestJudgeEqualNames(t *testing.T) {
+	t.Parallel()
+	tap := func(lines string) testreport.Results { return testreport.Read([]byte(lines)) }
+	one := "# Subtest: works\nnot ok 1 - works\n"
+	core := NewCore(&Failure{Signature: failing("a")})
+	core.Narrow(failing("a works"), nil, tap(one))
+	task := &record.Task{Status: record.Failed, ExitCode: new(1)}
+	if got := core.Judge(task, tap(one)); len(got.Broken) > 0 || len(got.Unchanged) != 1 {
+		t.Errorf("one of that name failed before: %+v", got)
+	}
+	if got := core.Judge(task, tap(one+one)); len(got.Broken) != 1 {
+		t.Errorf("two of that name fail now: %+v", got)
+	}
+	core.Narrow(failing("a works"), nil, tap(one+one))
+	if got := core.Judge(task, tap(one+one)); len(got.Broken) > 0 || core.Others[0].Times != 2 {
+		t.Errorf("two of that name failed before: %+v", got)
 	}
 }

@@ -214,6 +214,7 @@ type OtherTest struct {
 	Why    string `json:"why"` // flaky|environment
 	Run    bool   `json:"failed_in_run"`
 	Copies int    `json:"failed_in_copies"` // how many of the runs of the Reproduction
+	Times  int    `json:"times,omitempty"`  // how many tests of that name failed in one of them; 0 for one
 }
 
 // TestResults are the names of tests that a patch changes, as far as the check tells them.

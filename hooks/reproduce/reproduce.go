@@ -265,7 +265,7 @@ runs:
 		repro.Signature.Copy = new(last.signature.With(testreport.Message(last.output)))
 		same := !last.passed && want.Same(last.signature)
 		if !last.passed {
-			r.Core.Narrow(last.signature, last.ran)
+			r.Core.Narrow(last.signature, last.ran, last.results)
 		}
 		core := passes == 0 && len(r.Core.Tests) > 0
 		switch {
@@ -329,6 +329,7 @@ type one struct {
 	output    []byte // the end of it
 	signature testreport.Signature
 	ran       map[string]int // tests, by runner
+	results   testreport.Results
 
 	ahead      []string // dependencies that ran before it
 	alone      bool     // one of ahead did not pass: it can be tried without them
@@ -397,7 +398,8 @@ func (q *Request) after(
 		r.processors = new(math.Round(100*got.Processor.Seconds()*1000/float64(max(1, *got.DurationMS))) / 100)
 	}
 	reports := f.ReportsIn(filepath.Join(c.Dir, filepath.FromSlash(base.Sub)), started)
-	r.signature.Tests, r.ran = f.Results(r.output, reports).Failed, failedtask.Ran(r.output, reports)
+	r.results = f.Results(r.output, reports)
+	r.signature.Tests, r.ran = r.results.Failed, failedtask.Ran(r.output, reports)
 	return r
 }
 

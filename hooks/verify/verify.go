@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -474,11 +473,7 @@ func (q *Request) checked() []*pipeline.Task {
 // commands returns the commands of the checked tasks. The failed task's is the first.
 func (q *Request) commands() (all []checkfile.Command) {
 	for _, t := range q.checked() {
-		c := checkfile.Command{Shell: t.Run.Shell.Value, Dir: path.Join(q.Base.Sub, t.Dir)}
-		for _, a := range t.Run.Argv {
-			c.Argv = append(c.Argv, a.Value)
-		}
-		all = append(all, c)
+		all = append(all, commandOf(q.Base.Sub, t))
 	}
 	return all
 }

@@ -77,7 +77,12 @@ type Results struct {
 
 	of    map[string]string // by test, the runner that named it
 	tells map[string]bool   // runners that named a test which passed
+	times map[string]int    // by test, how many of that name failed, where its runner names each once; else it is not there
 }
+
+// Times returns how many tests of a name failed: two files may have tests of one name. It is 1 where a runner does not
+// tell.
+func (r Results) Times(test string) int { return max(1, r.times[test]) }
 
 // Read returns the names of the tests in output; nil for none. Times, line numbers and other text are no part of a
 // name. Of a path from the root of the machine, only the end is.
@@ -126,10 +131,16 @@ func (r Results) And(o Results) Results {
 	failed := set(slices.Concat(r.Failed, o.Failed))
 	all := Results{
 		Failed: failed, Passed: Without(set(slices.Concat(r.Passed, o.Passed)), failed),
-		of: maps.Clone(r.of), tells: maps.Clone(r.tells),
+		of: maps.Clone(r.of), tells: maps.Clone(r.tells), times: maps.Clone(r.times),
 	}
 	if all.of == nil {
 		all.of, all.tells = map[string]string{}, map[string]bool{}
+	}
+	if all.times == nil {
+		all.times = map[string]int{}
+	}
+	for test, n := range o.times {
+		all.times[test] = max(n, all.times[test])
 	}
 	maps.Copy(all.of, o.of)
 	maps.Copy(all.tells, o.tells)
@@ -277,10 +288,14 @@ type failing struct {
 	by            string            // the runner whose line is read
 	of            map[string]string // by name, the runner that said it
 	tells         map[string]bool   // runners that said that a test passed
+	times         map[string]int    // see Results
 }
 
 func newFailing() *failing {
-	return &failing{names: map[string]bool{}, passed: map[string]bool{}, of: map[string]string{}, tells: map[string]bool{}}
+	return &failing{
+		names: map[string]bool{}, passed: map[string]bool{}, of: map[string]string{}, tells: map[string]bool{},
+		times: map[string]int{},
+	}
 }
 
 // end is what most readers do at the end of an output: nothing.
@@ -289,7 +304,7 @@ func (f *failing) end() {}
 func (f *failing) results() Results {
 	maps.DeleteFunc(f.passed, func(name string, _ bool) bool { return f.names[name] })
 	return Results{
-		Failed: slices.Sorted(maps.Keys(f.names)), Passed: slices.Sorted(maps.Keys(f.passed)), of: f.of, tells: f.tells,
+		Failed: slices.Sorted(maps.Keys(f.names)), Passed: slices.Sorted(maps.Keys(f.passed)), of: f.of, tells: f.tells, times: f.times,
 	}
 }
 
@@ -318,13 +333,21 @@ func (f *failing) passMatch(form *regexp.Regexp, line string) bool {
 
 func (f *failing) add(name string) { f.note(f.names, name) }
 
+// addOne is add for a runner that names each failing test once.
+func (f *failing) addOne(name string) {
+	if name = f.note(f.names, name); name != "" {
+		f.times[name]++
+	}
+}
+
 // pass notes that a test passed.
 func (f *failing) pass(name string) {
 	f.note(f.passed, name)
 	f.tells[f.by] = true
 }
 
-func (f *failing) note(names map[string]bool, name string) {
+// note notes a name and returns it as it is known; "" where it is not.
+func (f *failing) note(names map[string]bool, name string) string {
 	name = withoutRoot(strings.TrimSpace(name))
 	if strings.Contains(name, "0x") {
 		name = objectAddress().ReplaceAllString(name, "0x…")
@@ -333,13 +356,14 @@ func (f *failing) note(names map[string]bool, name string) {
 		name = name[:maxName]
 	}
 	if name == "" || len(names) >= maxTests {
-		return
+		return ""
 	}
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	names[name] = true
 	if f.of[name] == "" {
 		f.of[name] = f.by
 	}
+	return name
 }
 
 // withoutRoot shortens a name that begins with a path from the root of the machine to the end of that path.

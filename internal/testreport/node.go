@@ -29,7 +29,7 @@ func (t *nodeRunner) line(line string) bool {
 	case strings.HasPrefix(text, "✖ "):
 		m := nodeFail().FindStringSubmatch(text)
 		if m != nil && !again {
-			t.add(nestedName(outside(t.above, indent), m[1]))
+			t.addOne(nestedName(outside(t.above, indent), m[1]))
 		}
 		return m != nil
 	case strings.HasPrefix(text, "✔ "):

@@ -13,7 +13,8 @@ import (
 // https://testanything.org, and the subtests that node and Perl's Test::More print.
 type tapRunner struct {
 	*failing
-	above []outer
+	above    []outer
+	subtests bool // it says where each begins: then a result is of a test, and not of one of its assertions
 }
 
 // An outer is a suite or subtest with tests in it, and its indentation.
@@ -34,6 +35,7 @@ func (t *tapRunner) line(line string) bool {
 	indent := len(line) - len(text)
 	switch {
 	case strings.HasPrefix(text, "# Subtest: "):
+		t.subtests = true
 		t.above = append(outside(t.above, indent), outer{indent, strings.TrimPrefix(text, "# Subtest: ")})
 		if len(t.above) > maxNesting {
 			t.above = t.above[:maxNesting]
@@ -41,6 +43,9 @@ func (t *tapRunner) line(line string) bool {
 		return true
 	case strings.HasPrefix(text, "not ok"), strings.HasPrefix(text, "ok "):
 		m, result := tapFail().FindStringSubmatch(text), t.add
+		if t.subtests {
+			result = t.addOne
+		}
 		if m == nil {
 			m, result = tapPass().FindStringSubmatch(text), t.pass
 		}
