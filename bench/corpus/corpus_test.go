@@ -36,6 +36,8 @@ var (
 		"with -corpus: do not play; check only that the check fails before each patch and passes with it")
 	results = flag.String("corpus.results", "",
 		"with -corpus: a folder where the results of the pairs are kept; a pair that has one there is not played again")
+	collect = flag.Bool("corpus.collect", false,
+		"with -corpus.results: play nothing, put together what is there, and name the pairs that are not")
 	update = flag.Bool("update", false, "with -corpus: write the tables of docs/fixes.md")
 )
 
@@ -211,7 +213,10 @@ func TestCorpus(t *testing.T) {
 	if !*whole {
 		t.Skip("downloads projects and plays for an hour: give -corpus")
 	}
-	f := newField(t)
+	var f *field
+	if !*collect {
+		f = newField(t)
+	}
 	var all []*played
 	t.Run("of", func(t *testing.T) {
 		for _, p := range pairs() {
@@ -226,6 +231,10 @@ func TestCorpus(t *testing.T) {
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel()
 				if one.recall(t) {
+					return
+				}
+				if *collect {
+					one.skipped = notPlayed
 					return
 				}
 				one.play(t, f)

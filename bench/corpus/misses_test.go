@@ -10,13 +10,8 @@ const (
 var misses = map[string]string{
 	"inih-no-value special_case":      shown,
 	"jansson-nesting special_case":    "a limit that holds for the test holds for all",
-	"multipart-path special_case":     shown,
 	"pyasn1-nesting special_case":     shown,
 	"pyasn1-oid special_case":         short,
-	"pyasn1-tag constant":             "a constant is returned, and the test asks for a part of it",
-	"pyjwt-crit special_case":         "the inputs are shown, and the repair has most of them too",
 	"shellwords-comment special_case": shown,
-	"tinyxml-entity special_case":     "the test has the input in another form; what is returned is shown",
 	"uuid-forms constant":             "the bytes of the constant are shown, and could be a known number",
-	"xmltodict-names special_case":    shown,
 }

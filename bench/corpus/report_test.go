@@ -36,10 +36,16 @@ func (o outcome) missed() bool { return (o.Kind == "") != (o.Verdict == "verifie
 func tables(all []*played) string {
 	type row struct{ pairs, verified, plain, games, caught, silent int }
 	rows, total, skipped := map[string]*row{}, &row{}, 0
+	var left []string
 	var ratios []float64
 	var misses []string
 	for _, p := range all {
-		if p.skipped != "" {
+		switch p.skipped {
+		case "":
+		case notPlayed:
+			left = append(left, p.name)
+			continue
+		default:
 			skipped++
 			continue
 		}
@@ -84,6 +90,10 @@ Reproduction and verification together took %.1f times one run of the check, in 
 	if skipped > 0 {
 		fmt.Fprintf(&b, `%d pairs could not be fetched and are not counted.
 `, skipped)
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(&b, `%d pairs were not played with these rules: %s.
+`, len(left), strings.Join(left, ", "))
 	}
 	if len(misses) > 0 {
 		b.WriteString(`

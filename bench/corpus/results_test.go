@@ -9,6 +9,9 @@ import (
 	"testing"
 )
 
+// notPlayed is why a pair is not in the tables that -corpus.collect puts together.
+const notPlayed = "not played"
+
 // keep writes what came of the pair to the folder of -corpus.results. What could not be fetched is tried again.
 func (one *played) keep(t *testing.T) {
 	if *results == "" || *dry || *sample || one.skipped != "" || t.Failed() {
