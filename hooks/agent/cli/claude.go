@@ -68,6 +68,7 @@ type claudeEvent struct {
 	IsError   bool     `json:"is_error"` // result
 	Result    *string  `json:"result"`
 	Terminal  string   `json:"terminal_reason"`
+	Stop      string   `json:"stop_reason"`
 	APIStatus int      `json:"api_error_status"`
 	APIType   string   `json:"api_error_type"`
 	Errors    []string `json:"errors"`
@@ -179,6 +180,8 @@ func claudeResult(r *report, e claudeEvent) {
 		r.fail(failure.AgentBudget, "its own limit of cost is reached")
 	case e.Terminal == "prompt_too_long":
 		r.fail(failure.ContextOverflow, words)
+	case e.Stop == "refusal":
+		r.fail(failure.ContentPolicy, words)
 	case r.limit != nil && r.end != succeeded:
 		r.fail(r.limit.kind, words)
 		r.fault.wait = r.limit.wait

@@ -66,6 +66,8 @@ func TestJudge(t *testing.T) {
 		{id: "C44 no program", cli: "pi", stderr: "pi: not found", exit: agent.Exit{Code: 127}, want: failure.CLINotInPath},
 		{id: "C45 a vague end, and a limit on stderr", cli: "gemini", stdout: `{"type":"result","status":"error","error":{"message":"it went wrong"}}`, stderr: "Error: got status: 429 Too Many Requests", exit: agent.Exit{Code: 1}, want: failure.RateLimited},
 		{id: "C46 a quota, then a vague end", cli: "gemini", stdout: `{"type":"error","severity":"error","message":"You have exhausted your daily quota on this model."}` + "\n" + `{"type":"result","status":"error"}`, exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted},
+		{id: "a refusal", cli: "claude", stdout: `{"type":"result","subtype":"success","is_error":true,"stop_reason":"refusal","result":"API Error: no"}`, exit: agent.Exit{Code: 1}, want: failure.ContentPolicy},
+		{id: "a refusal in words", cli: "claude", stdout: `{"type":"result","subtype":"success","is_error":true,"result":"API Error: Sonnet 4.5 can't help with this. Start a new session to continue."}`, exit: agent.Exit{Code: 1}, want: failure.ContentPolicy},
 		{id: "a success on our signal", cli: "copilot", stdout: `{"type":"assistant.message","data":{"content":"working"}}` + "\n" + `{"type":"abort"}` + "\n" + `{"type":"result","exitCode":0}`, exit: agent.Exit{IdledOut: true}, want: failure.IdleTimeout},
 		{id: "no events", cli: "codex", stdout: "Welcome!\n", want: failure.ParseError},
 		{id: "the last line has no end", cli: "claude", stdout: claudeSays + strings.TrimSpace(claudeGood), want: ""},

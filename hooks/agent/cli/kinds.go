@@ -41,6 +41,7 @@ var phrases = []struct {
 	{failure.RequestTooLarge, []string{"request too large", "exceeds the maximum size"}},
 	{failure.AgentError, []string{"output token maximum", "max_output_tokens"}},
 	{failure.EmptyOutput, []string{"empty response with no text", "no response was returned"}},
+	{failure.ContentPolicy, []string{"can't help with this"}},
 	{failure.ServerOverload, []string{"high demand", "temporarily limiting requests"}},
 	{failure.DNSNotFound, []string{"enotfound", "getaddrinfo", "dns error"}},
 	{failure.TLSError, []string{"certificate", "self-signed", "err_tls"}},

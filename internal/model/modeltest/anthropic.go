@@ -82,6 +82,9 @@ func anthropicLegal(q map[string]any) error {
 		}
 		last = role
 		blocks := list(m["content"])
+		if text, _ := m["content"].(string); text != "" {
+			blocks = []object{{"type": "text", "text": text}}
+		}
 		if len(blocks) == 0 {
 			return fmt.Errorf("messages.%d: the content is empty", i)
 		}

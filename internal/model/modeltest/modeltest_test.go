@@ -3,7 +3,10 @@ package modeltest
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -194,5 +197,30 @@ func TestWholeText(t *testing.T) {
 		if err := wholeText([]byte(body)); (err == nil) != whole {
 			t.Errorf("%s: %v", body, err)
 		}
+	}
+}
+
+// Each answer of a Repairer has ids of its own: a client that was answered twice tells the calls apart by them.
+func TestRepairerNumbersItsCalls(t *testing.T) {
+	t.Parallel()
+	url, stop, err := Serve(&Repairer{Tool: "Bash", Argument: "command", Command: "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	seen := map[string]bool{}
+	for range 2 {
+		body := `{"max_tokens":1,"tools":[],"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}`
+		resp, err := http.Post(url+"/v1/messages", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		id := regexp.MustCompile(`"id":"(toolu_[^"]+)"`).FindStringSubmatch(string(text))
+		if err != nil || id == nil || seen[id[1]] {
+			t.Fatalf("%v, seen before: %v\n%s", err, seen, text)
+		}
+		seen[id[1]] = true
 	}
 }

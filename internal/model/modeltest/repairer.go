@@ -59,12 +59,13 @@ func (p *Repairer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.mu.Lock()
+	n := p.asked
 	p.asked++
 	p.shown = p.shown || p.Key != "" && bytes.Contains(body, []byte(p.Key))
 	turn := p.turn(body)
 	p.mu.Unlock()
 	turn.Usage = Usage{Input: 100, Output: 20}
-	one := &Server{Scenario: Scenario{Turns: []Turn{turn}}, Key: p.Key}
+	one := &Server{Scenario: Scenario{Turns: []Turn{turn}}, Key: p.Key, from: n}
 	defer one.Close()
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	one.ServeHTTP(w, r)

@@ -26,6 +26,8 @@ type Server struct {
 	Scenario Scenario
 	Key      string // the key that requests must carry; empty: any, and none
 
+	from int // the number of the first request, which ids of answers and calls have in them
+
 	mu    sync.Mutex
 	asked [][]byte // bodies of the requests so far
 	bad   []error
@@ -122,7 +124,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.Header().Set("Content-Type", cmp.Or(t.Type, "text/event-stream"))
 		w.Header().Set("Cache-Control", "no-cache")
-		play(w, r, p.events(t, n), t.Fault, gone)
+		play(w, r, p.events(t, s.from+n), t.Fault, gone)
 	}
 }
 
