@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -204,5 +206,31 @@ func TestCheckURL(t *testing.T) {
 	m.Key = "sk-broken\nkey"
 	if e := failed(t, m); e.Kind != failure.AuthInvalid || strings.Contains(e.Message, "broken") {
 		t.Errorf("%+v", e)
+	}
+}
+
+// The client of our own goes through the proxy that the environment names, and to a loopback address it does not.
+func TestProxyOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	if address := os.Getenv("MODEL_TEST_DIRECT"); address != "" { // the environment is read once in a process
+		for _, url := range []string{"https://provider.invalid", address} {
+			_, err := over(OpenAI, url).Turn(t.Context(), hello, nil)
+			fmt.Println(err)
+		}
+		return
+	}
+	var asked atomic.Value
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.Method + " " + r.Host)
+		http.Error(w, "", http.StatusTeapot)
+	}))
+	defer proxy.Close()
+	direct := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "direct", http.StatusForbidden) }))
+	defer direct.Close()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestProxyOfTheEnvironment$")
+	cmd.Env = []string{"HTTPS_PROXY=" + proxy.URL, "HTTP_PROXY=" + proxy.URL, "MODEL_TEST_DIRECT=" + direct.URL}
+	out, err := cmd.CombinedOutput()
+	if err != nil || asked.Load() != "CONNECT provider.invalid:443" || !strings.Contains(string(out), "direct") {
+		t.Errorf("%v: the proxy was asked %v\n%s", err, asked.Load(), out)
 	}
 }

@@ -18,3 +18,7 @@ func KindOf(status int, codes []string, message string) failure.Kind {
 	}
 	return f.kind()
 }
+
+// KindOfLoss returns the kind of an error of net/http for a request that got no answer. It is failure.Unknown if nothing
+// tells.
+func KindOfLoss(err error) failure.Kind { return fault(err).Kind }

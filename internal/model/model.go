@@ -18,8 +18,8 @@ type Model struct {
 	Name     string
 	BaseURL  string // empty: the provider's own; http:// only to a loopback address
 	Key      string // goes into the provider's header and nowhere else: it is in no error and no event
-	// HTTP is nil for a client of our own, which uses no proxy. Redirects and cookies are off with any client, because
-	// the key must not go elsewhere.
+	// HTTP is nil for a client of our own, which uses the proxy of this process's environment. Redirects and cookies are
+	// off with any client, because the key must not go elsewhere.
 	HTTP   *http.Client
 	Limits Limits
 }

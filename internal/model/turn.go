@@ -76,9 +76,11 @@ func Providers() []string {
 	return names
 }
 
-// client is shared by the models that have none of their own, so that connections are reused.
+// client is shared by the models that have none of their own, so that connections are reused. It goes through the proxy
+// that the environment names (HTTPS_PROXY, NO_PROXY), never to a loopback address.
 var client = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:   true,
 		DisableCompression:  true, // what is packed all the same is unpacked here, strictly

@@ -80,11 +80,11 @@ func (f *preflight) agent(a *pipeline.Agent, in agent.Agent) {
 	case len(lacking) > 0:
 	case a.Model != nil:
 		f.key(lead, &a.Model.Key)
-		f.endpoint(lead, model.Endpoint(a.Model.Provider, a.Model.BaseURL, "", ""), model.Direct, true)
+		f.endpoint(lead, model.Endpoint(a.Model.Provider, a.Model.BaseURL, "", ""), model.ByProxyEnv)
 	case !ofCLI:
 	case a.CLI.Key != nil:
 		f.key(lead, a.CLI.Key)
-		f.endpoint(lead, model.Endpoint(a.CLI.Wire, a.CLI.BaseURL, "", ""), model.ByProxyEnv, false)
+		f.endpoint(lead, model.Endpoint(a.CLI.Wire, a.CLI.BaseURL, "", ""), model.ByProxyEnv)
 	default:
 		f.signIn(lead, known)
 	}
@@ -126,12 +126,12 @@ func (f *preflight) signIn(lead string, k *cli.Known) {
 		return
 	}
 	if at := k.Endpoint(); at != "" {
-		f.endpoint(lead, at, model.Route(k.Given.Proxied()), false)
+		f.endpoint(lead, at, model.Route(k.Given.Proxied()))
 	}
 }
 
 // endpoint asks whether something answers at an address.
-func (f *preflight) endpoint(lead, address string, route model.Route, native bool) {
+func (f *preflight) endpoint(lead, address string, route model.Route) {
 	err, asked := f.reached[string(route)+" "+address]
 	if !asked {
 		err = model.Reach(context.Background(), address, route)
@@ -147,8 +147,6 @@ func (f *preflight) endpoint(lead, address string, route model.Route, native boo
 	}
 	remedy := "check the network, and base_url"
 	switch unused := route == model.Direct && cmp.Or(f.Env("HTTPS_PROXY"), f.Env("https_proxy")) != ""; {
-	case unused && native:
-		remedy += "; HTTPS_PROXY is set, and the built-in agent uses no proxy"
 	case unused:
 		remedy += `; HTTPS_PROXY is set, and only pass_env = ["HTTPS_PROXY"] gives it to this agent`
 	case kind == failure.AuthMissing:
