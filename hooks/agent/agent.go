@@ -4,8 +4,10 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
@@ -117,6 +119,24 @@ type Tokens struct {
 	// AtLeast is the known part of input and output together if a part of them is unknown: what a cut request used is
 	// reported by nobody.
 	AtLeast *int64 `json:"at_least,omitempty"`
+}
+
+// SoFar returns in words what was used, for the person who watches; empty: nothing is known.
+func (t Tokens) SoFar(usd *float64) string {
+	var parts []string
+	switch {
+	case t.Input != nil && t.Output != nil && *t.Input+*t.Output > 0:
+		parts = append(parts, fmt.Sprintf("%d tokens", *t.Input+*t.Output))
+	case t.AtLeast != nil:
+		parts = append(parts, fmt.Sprintf("at least %d tokens", *t.AtLeast))
+	}
+	if usd != nil && *usd > 0 {
+		parts = append(parts, fmt.Sprintf("$%.4f", *usd))
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + " so far)"
 }
 
 // Commands counts the commands of our own agent: those that were started, and those that its policy refused. nil

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
@@ -202,15 +203,18 @@ func (x *exchange) forward(q *http.Request) {
 			x.counter = model.NewCounter(x.to.name, "") // of an answer that nobody has seen nothing is known
 		}
 		if x.Outcome = Gone; !x.ended(q) {
-			status := http.StatusBadGateway
+			status, kind := http.StatusBadGateway, model.KindOfLoss(err)
 			if errors.Is(context.Cause(ctx), errSilent) {
 				err, status = fmt.Errorf("%w for %v", errSilent, x.o.Silence), http.StatusGatewayTimeout
+				kind = failure.IdleTimeout
 			}
+			x.meter.lost(kind, x.secrets.String(err.Error()))
 			x.fail(Unreachable, status, "async-pipeline's relay got no answer from the provider: "+err.Error())
 		}
 		return
 	}
 	defer resp.Body.Close()
+	x.meter.lost("", "")
 	body, why := x.open(resp)
 	if why != "" {
 		x.fail(Unreachable, http.StatusBadRequest, "async-pipeline's relay cannot pass the provider's answer on: "+why)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -25,6 +26,8 @@ type meter struct {
 	input, output, cached total
 	unpriced              bool // a request has no price
 	stopped               string
+	loss                  failure.Kind // of the last request; empty: it got an answer
+	lossWhy               string
 	changed               chan struct{} // closed when a request that waits may look again; nil: none waits
 }
 
@@ -191,6 +194,13 @@ func (m *meter) end(s *share) {
 	m.wake()
 }
 
+// lost notes why a request got no answer; kind is empty if it got one.
+func (m *meter) lost(kind failure.Kind, why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.loss, m.lossWhy = kind, why
+}
+
 func (m *meter) refuse() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -300,7 +310,7 @@ func (m *meter) sum() Used {
 	defer m.mu.Unlock()
 	going := m.going > 0
 	u := Used{
-		Requests: m.requests, Refused: m.refused, Stopped: m.stopped,
+		Requests: m.requests, Refused: m.refused, Stopped: m.stopped, Lost: m.loss, LostWhy: m.lossWhy,
 		Input: m.input.value(going), Output: m.output.value(going), Cached: m.cached.value(going),
 	}
 	if (u.Input == nil || u.Output == nil) && m.used.tokens > 0 {

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
@@ -91,7 +92,10 @@ type Used struct {
 	AtLeast               *int64 // input and output together, where one of them is nil; those of streams that go on too
 	CostUSD               *float64
 	CostAtLeast           *float64 // where CostUSD is nil
-	Stopped               string   // the limit that is reached: tokens, cost_usd, requests; empty: none
+	// Lost is why the last request got no answer from the provider, as a kind and in words; empty: it got one.
+	Lost    failure.Kind
+	LostWhy string
+	Stopped string // the limit that is reached: tokens, cost_usd, requests; empty: none
 }
 
 // A Relay listens until it is closed. Its methods may be called from any goroutine.

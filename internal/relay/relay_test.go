@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 	"github.com/async-pipeline/async-pipeline/internal/model/modeltest"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -596,6 +597,26 @@ func TestNoAnswer(t *testing.T) {
 		t.Errorf("%d %s", resp.StatusCode, text)
 	}
 	used(t, c, 1, 0, 0, 0)
+	if u := c.Used(); u.Lost != failure.TransportDisconnect || !strings.Contains(u.LostWhy, "connection refused") {
+		t.Errorf("%+v", u)
+	}
+	// What was lost once and then answered is not lost.
+	lost := true
+	d := before(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, _ = io.Copy(io.Discard, r.Body); lost {
+			lost = false
+			conn, _, _ := http.NewResponseController(w).Hijack()
+			_ = conn.Close()
+			return
+		}
+		http.Error(w, "no", http.StatusForbidden)
+	}), Options{})
+	for _, want := range []failure.Kind{failure.TransportDisconnect, ""} {
+		d.ask(t, http.MethodPost, d.URL(model.Anthropic)+"/v1/messages", "{}")
+		if u := d.Used(); u.Lost != want {
+			t.Errorf("%+v, want %q", u, want)
+		}
+	}
 }
 
 // A provider that says nothing is given up, before its answer and in the middle of it.

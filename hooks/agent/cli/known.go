@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,8 @@ type Relay struct {
 	Wire string // the protocol, as internal/model calls it
 	URL  string // without the path of a version, but for OpenAI's protocols
 	Key  string // is of no use anywhere else
+	// SoFar returns what was used until now; nil: that is not known before its end.
+	SoFar func() Used
 	// Close ends it and returns what was used. It may be called once.
 	Close func() (Used, error)
 }
@@ -56,6 +59,8 @@ type Used struct {
 	Requests    int
 	Stopped     failure.Kind // the budget that ended it; empty: none
 	Why         string       // in words
+	Lost        failure.Kind // why the last request got no answer from the provider; empty: it got one
+	LostWhy     string
 }
 
 var _ agent.Agent = (*Known)(nil)
@@ -141,7 +146,7 @@ func (k *Known) turn(ctx context.Context, r agent.Request, resume, from string) 
 	rep := &report{over: func() bool { return work.Err() != nil }}
 	rd := newReading(p, r, rep)
 	rd.note("prompt", map[string]any{"text": r.Prompt, "pack_bytes": len(r.Pack)})
-	rd.after = k.watch(r, rep, end)
+	rd.after = k.watch(r, rep, relay, end)
 	var in io.Reader
 	if start.stdin != "" {
 		in = strings.NewReader(start.stdin)
@@ -222,15 +227,20 @@ func (k *Known) turnOf(rep *report, f fault, exit agent.Exit, used *Used) agent.
 		return t
 	}
 	t.Tokens, t.CostUSD, t.CostAtLeast, t.Requests = used.Tokens, used.CostUSD, used.CostAtLeast, &used.Requests
-	if used.Stopped != "" && t.Kind != "" && t.Kind.Class() != failure.Lifecycle {
+	// A CLI knows a provider that cannot be reached only as an answer of the relay.
+	switch class := t.Kind.Class(); {
+	case t.Kind == "" || class == failure.Lifecycle:
+	case used.Stopped != "":
 		t.Kind, t.Evidence = used.Stopped, used.Why
+	case used.Lost != "" && used.Lost != failure.Unknown && class != failure.Fatal:
+		t.Kind, t.Evidence = used.Lost, "the provider cannot be reached: "+used.LostWhy
 	}
 	return t
 }
 
 // watch returns what is done after each event: the person is shown what the CLI does, and it is ended when it stays
-// after its end, or when waiting for it is of no use.
-func (k *Known) watch(r agent.Request, rep *report, stop context.CancelCauseFunc) func() {
+// after its end, or when waiting for it is of no use. What the relay counted goes before what the CLI says.
+func (k *Known) watch(r agent.Request, rep *report, relay *Relay, stop context.CancelCauseFunc) func() {
 	stay := linger
 	if k.linger > 0 {
 		stay = k.linger
@@ -251,7 +261,12 @@ func (k *Known) watch(r agent.Request, rep *report, stop context.CancelCauseFunc
 			timer = nil
 		}
 		if rep.doing != "" && r.Notice != nil {
-			r.Notice(r.Secrets.String(rep.doing))
+			so, usd := rep.tokens, rep.cost
+			if relay != nil && relay.SoFar != nil {
+				used := relay.SoFar()
+				so, usd = used.Tokens, cmp.Or(used.CostUSD, used.CostAtLeast)
+			}
+			r.Notice(r.Secrets.String(rep.doing) + so.SoFar(usd))
 		}
 		rep.doing = ""
 	}

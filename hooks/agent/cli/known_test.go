@@ -19,7 +19,11 @@ import (
 // relayTo is a relay that is none: the CLI asks the provider of the test itself.
 func relayTo(wire, url string) func(context.Context, agent.Request) (*Relay, error) {
 	return func(context.Context, agent.Request) (*Relay, error) {
-		return &Relay{Wire: wire, URL: url, Key: "dummy", Close: func() (Used, error) { return Used{Requests: 1}, nil }}, nil
+		so := Used{Tokens: agent.Tokens{Input: new(int64(1200)), Output: new(int64(34))}, CostAtLeast: new(0.0123)}
+		return &Relay{
+			Wire: wire, URL: url, Key: "dummy", SoFar: func() Used { return so },
+			Close: func() (Used, error) { return Used{Requests: 1}, nil },
+		}, nil
 	}
 }
 
@@ -80,7 +84,7 @@ func TestKnown(t *testing.T) {
 		if !strings.HasPrefix(string(seen), "Repair it.\n") || !strings.Contains(string(seen), `{"task":"test"}`) || string(env) != "http://127.0.0.1:1 dummy\n" {
 			t.Errorf("stdin %q, environment %q", seen, env)
 		}
-		if lines[0].Type != "prompt" || lines[len(lines)-1].Type != "end" || lines[len(lines)-1].Data["cli_version"] != "1.2.3" || len(shown) != 1 || shown[0] != "Bash go test" {
+		if lines[0].Type != "prompt" || lines[len(lines)-1].Type != "end" || lines[len(lines)-1].Data["cli_version"] != "1.2.3" || len(shown) != 1 || shown[0] != "Bash go test (1234 tokens, $0.0123 so far)" {
 			t.Errorf("%v, shown %q", lines, shown)
 		}
 	})
@@ -132,6 +136,18 @@ func TestKnown(t *testing.T) {
 		}
 		turn, _ := fake(t, k, say(`{"type":"turn.failed","error":{"message":"400 spent"}}`)+"exit 1", nil)
 		if turn.Kind != failure.TokenBudget || turn.Evidence != "tokens are spent" || *turn.Requests != 7 {
+			t.Errorf("%+v", turn)
+		}
+	})
+	t.Run("the relay does not reach the provider", func(t *testing.T) {
+		t.Parallel()
+		k := viaRelay("codex")
+		used := Used{Requests: 9, Lost: failure.DNSNotFound, LostWhy: "no such host"}
+		k.Relay = func(context.Context, agent.Request) (*Relay, error) {
+			return &Relay{Wire: "openai", Close: func() (Used, error) { return used, nil }}, nil
+		}
+		turn, _ := fake(t, k, say(`{"type":"turn.failed","error":{"message":"unexpected status 502 Bad Gateway"}}`)+"exit 1", nil)
+		if turn.Kind != failure.DNSNotFound || turn.Evidence != "the provider cannot be reached: no such host" {
 			t.Errorf("%+v", turn)
 		}
 	})

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -112,9 +111,6 @@ func (r *report) call(id, tool string, input map[string]any) {
 	}
 	r.line("tool_call", data)
 	r.doing = strings.TrimSpace(tool + " " + target(input))
-	if r.tokens.Input != nil && r.tokens.Output != nil {
-		r.doing += fmt.Sprintf(" (%d tokens so far)", *r.tokens.Input+*r.tokens.Output)
-	}
 }
 
 // result is what a tool returned.

@@ -124,7 +124,7 @@ func openRelay(ctx context.Context, up relay.Upstream, r agent.Request) (*cli.Re
 		return nil, err
 	}
 	return &cli.Relay{
-		Wire: up.Wire, URL: re.URL(up.Wire), Key: re.Key(),
+		Wire: up.Wire, URL: re.URL(up.Wire), Key: re.Key(), SoFar: func() cli.Used { return usedOf(re.Used()) },
 		Close: func() (cli.Used, error) {
 			err := re.Close()
 			return usedOf(re.Used()), err
@@ -136,7 +136,7 @@ func openRelay(ctx context.Context, up relay.Upstream, r agent.Request) (*cli.Re
 func usedOf(u relay.Used) cli.Used {
 	used := cli.Used{
 		Tokens:  agent.Tokens{Input: u.Input, Output: u.Output, Cached: u.Cached, AtLeast: u.AtLeast},
-		CostUSD: u.CostUSD, CostAtLeast: u.CostAtLeast, Requests: u.Requests,
+		CostUSD: u.CostUSD, CostAtLeast: u.CostAtLeast, Requests: u.Requests, Lost: u.Lost, LostWhy: u.LostWhy,
 	}
 	switch u.Stopped {
 	case "":

@@ -29,7 +29,8 @@ const (
 // work carries out calls. It returns those that were started or refused, by ID.
 func (l *loop) work(ctx context.Context, calls []model.Call, e *listener) map[string]*ended {
 	if len(calls) > 0 {
-		l.tell(l.clean(fmt.Sprintf("turn %d: %s", l.turns+1, tools.Describe(calls))))
+		so := l.meter.tokens().SoFar(cmp.Or(l.meter.cost(), l.meter.costAtLeast()))
+		l.tell(l.clean(fmt.Sprintf("turn %d: %s", l.turns+1, tools.Describe(calls))) + so)
 	}
 	done := map[string]*ended{}
 	var group []*ended

@@ -38,7 +38,7 @@ func TestTurnAsAWhole(t *testing.T) {
 	if *turn.Turns != 3 || *turn.Requests != 3 || *turn.Tokens.Input != 3000 || *turn.Tokens.Output != 30 || *turn.Tokens.Cached != 10 || *turn.CostUSD != 0.75 {
 		t.Errorf("it used %d turns, %d requests, %d %d %d tokens, $%v", *turn.Turns, *turn.Requests, *turn.Tokens.Input, *turn.Tokens.Output, *turn.Tokens.Cached, *turn.CostUSD)
 	}
-	if want := []string{`turn 1: reads a.go, searches for x`, "turn 2: edits a.go, runs the check"}; !slices.Equal(d.notices, want) {
+	if want := []string{`turn 1: reads a.go, searches for x`, "turn 2: edits a.go, runs the check (1010 tokens, $0.2500 so far)"}; !slices.Equal(d.notices, want) {
 		t.Errorf("a person was told %q, want %q", d.notices, want)
 	}
 	var types []string
