@@ -11,8 +11,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 )
 
-// thinkingTags matches whole names: <analysisResult> may be an element of the file.
-var thinkingTags = lazyregexp.New(`^\s*<(think|thinking|reasoning|reflection|analysis)(?:\s[^<>\n]*)?>`)
+// thinkingTags matches whole names: <analysisResult> may be an element of the file. Some models leave the > out, where
+// the tag ends with its line.
+var thinkingTags = lazyregexp.New(`^\s*<(think|thinking|reasoning|reflection|analysis)(?:\s[^<>\n]*)?[>\n]`)
 
 var fenceLine = lazyregexp.New("^(```+)[ \t]*([A-Za-z0-9_+.#-]*)[ \t]*$")
 
@@ -58,8 +59,12 @@ func withoutThinking(content string) (rest, tag string, ok bool) {
 	if m == nil {
 		return "", "", false
 	}
-	_, rest, ok = strings.Cut(content[len(m[0]):], "</"+m[1]+">")
-	if !ok || strings.TrimSpace(rest) == "" {
+	_, rest, ok = strings.Cut(content[len(m[0]):], "</"+m[1])
+	end := strings.TrimLeft(rest, " \t\r")
+	if !ok || strings.TrimSpace(rest) == "" || end[0] != '>' && end[0] != '\n' {
+		return "", "", false
+	}
+	if rest = end[1:]; strings.TrimSpace(rest) == "" {
 		return "", "", false
 	}
 	for { // blank lines behind it belong to it, an indentation does not

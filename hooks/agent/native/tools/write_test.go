@@ -259,7 +259,7 @@ func TestRefuseEarly(t *testing.T) {
 		before           []model.Call
 		want             string // empty: not refused
 	}{
-		{"not read", "write", `{"path":"a"`, nil, "a exists and was not read"},
+		{"B12 not read", "write", `{"path":"a"`, nil, "a exists and was not read"},
 		{"with blanks", "write", " {\n \"path\" : \"a\",", nil, "a exists and was not read"},
 		{"escaped", "write", `{"path":"we\"ird","con`, nil, "exists and was not read"},
 		{"as unicode", "write", `{"path":"\u0061"`, nil, "a exists and was not read"},
@@ -353,16 +353,19 @@ func TestStripWrapping(t *testing.T) {
 		{"a fence that is a sentence", "a.go", "``` is a fence\na\n```\n", "``` is a fence\na\n```\n"},
 		{"backticks of Go", "a.go", "var a = `\n```\nx\n```\n`\n", "var a = `\n```\nx\n```\n`\n"},
 
+		{"B64 tags without their ends", "a.go", "<think\nI should\nwrite\n</think\npackage a\n", "package a\n"},
+		{"B64 only the last one", "a.go", "<think>I should write</think\npackage a\n", "package a\n"},
+		{"B64 a name that only begins alike", "a.go", "<think>x</thinker>\npackage a\n", "<think>x</thinker>\npackage a\n"},
 		{"thinking", "a.go", "<think>I should\nwrite</think>\npackage a\n", "package a\n"},
-		{"thinking with attributes", "a.go", "<thinking level=\"2\">x</thinking>\n\n  indented\n", "  indented\n"},
-		{"blank lines in front", "a.go", "\n <reasoning>x</reasoning>package a", "package a\n"},
+		{"B65 thinking with attributes", "a.go", "<thinking level=\"2\">x</thinking>\n\n  indented\n", "  indented\n"},
+		{"B66 reasoning, and blank lines in front", "a.go", "\n <reasoning>x</reasoning>package a", "package a\n"},
 		{"a block that is not closed", "a.go", "<think>I should\npackage a\n", "<think>I should\npackage a\n"},
 		{"nothing but a block", "a.go", "<think>x</think>\n", "<think>x</think>\n"},
 		{"only the first", "a.go", "<think>x</think>\n<think>y</think>\nz\n", "<think>y</think>\nz\n"},
 		{"not in the middle", "a.go", "package a\n// <think>x</think>\n", "package a\n// <think>x</think>\n"},
 		{"an element of a page", "a.html", "<reflection>x</reflection>\n<p>y</p>\n", "<reflection>x</reflection>\n<p>y</p>\n"},
 		{"thinking and a fence", "a.py", "<think>x</think>\n```python\nprint(1)\n```\n", "print(1)\n"},
-		{"nothing to take off", "a.go", "  x  \n\n\n", "  x  \n\n\n"},
+		{"B61 nothing to take off", "a.go", "  x  \n\n\n", "  x  \n\n\n"},
 		{"empty", "a.go", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -404,6 +407,20 @@ func TestB72EmptyFenceKeepsTheFile(t *testing.T) {
 		if got := w.content(t, "a.go"); got != "" {
 			t.Errorf("%q", got)
 		}
+	}
+}
+
+// B13, B14: a write without a path writes nothing, and the line ends of what is written stay.
+func TestB13B14WithoutPathAndWithCRLF(t *testing.T) {
+	t.Parallel()
+	w := workIn(t, map[string]string{"a": "old\n"})
+	w.do(t, "write", o{"content": "a\n\nnew\n"}, "no", "path")
+	if w.content(t, "a") != "old\n" || len(w.paths) != 0 {
+		t.Errorf("%q was written", w.paths)
+	}
+	w.do(t, "write", o{"path": "crlf.txt", "content": "one\r\ntwo\r\n"}, "ok", "created")
+	if got := w.content(t, "crlf.txt"); got != "one\r\ntwo\r\n" {
+		t.Errorf("%q", got)
 	}
 }
 
