@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
@@ -18,14 +21,26 @@ import (
 )
 
 func fixShowCommand(prog *program) *cobra.Command {
-	return &cobra.Command{
+	var transcript, unfold bool
+	c := &cobra.Command{
 		Use:   "show [RUN] [TASK]",
 		Short: "Show a fix: cause, doubts, patch, verification, cost",
+		Long: `Shows what a person needs to decide about a fix: its root cause, doubts, patch,
+verification and cost.
+
+--transcript shows instead what the agents said and did, in the same form for
+every agent: a call of a tool is one line with what it came to. --unfold adds
+prompts, arguments, and what tools returned. What does not fit on a terminal is
+shown by the command in PAGER, else by less.`,
 		Example: `  async-pipeline fix show
   async-pipeline fix show test
-  async-pipeline fix show 20261121T024000Z-7f3a test`,
+  async-pipeline fix show 20261121T024000Z-7f3a test
+  async-pipeline fix show --transcript test`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if unfold && !transcript {
+				return exit.Misused("--unfold is for --transcript")
+			}
 			s, p, err := findFix(prog, args)
 			if err != nil {
 				return err
@@ -36,6 +51,9 @@ func fixShowCommand(prog *program) *cobra.Command {
 			case came:
 				prog.Messages().Warning(apply.ErrForeign.Error())
 			}
+			if transcript {
+				return showTranscript(prog, p, unfold)
+			}
 			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing
 			s.Follow(p, ends)
 			c := commandsFor(prog, s, p)
@@ -44,6 +62,21 @@ func fixShowCommand(prog *program) *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&transcript, "transcript", false, "show what the agents said and did")
+	c.Flags().BoolVar(&unfold, "unfold", false, "with --transcript: also prompts, arguments, results, requests")
+	return c
+}
+
+// showTranscript shows what the agents of a fix said and did.
+func showTranscript(prog *program, p *fix.Proposal, unfold bool) error {
+	lines, err := p.Transcript()
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(lines) == 0:
+		return exit.Refuse("no agent was asked for the fix for %s of run %s: there is no transcript", view.TaskName(p.Task), p.Run)
+	case err != nil:
+		return err
+	}
+	return paged(prog, func(s *view.Screen) { s.ShowTranscript(p, lines, unfold) })
 }
 
 // commandsFor returns the commands for a fix that would not be refused with the tree as it is now.
