@@ -35,7 +35,7 @@ left.
 
 No account is used, nothing is asked of a real provider, and it costs nothing.
 Your own settings and sign-in are not read. It takes about a minute for each
-CLI; with --all, which plays the slow scenes too, about four.
+CLI; with --all, which plays the slow scenes too, about a quarter of an hour.
 
 Exit code: 0 every scene is right, 1 one is not, 2 could not be carried out.`,
 		Example: `  async-pipeline agents probe

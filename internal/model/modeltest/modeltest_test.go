@@ -211,7 +211,11 @@ func TestRepairerNumbersItsCalls(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {
 		body := `{"max_tokens":1,"tools":[],"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}`
-		resp, err := http.Post(url+"/v1/messages", "application/json", strings.NewReader(body))
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/messages", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(q)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,13 +65,17 @@ func (s Stage) Play(c CLI, cell Cell) (Result, error) {
 	r := Result{CLI: c.Name, Cell: cell}
 	provider := &modeltest.Repairer{
 		Tool: c.tool, Argument: c.argument, Command: "echo hello > greeting.txt; env; " + cell.command + " true",
-		Answer: control, First: cell.first, Then: cell.then, Once: cell.once, Key: key,
+		Answer: control, First: c.turn(cell.first), Then: c.turn(cell.then), Once: cell.once, Key: key,
 	}
 	url, stop, err := modeltest.Serve(provider)
 	if err != nil {
 		return r, err
 	}
-	defer stop()
+	if cell.closed {
+		stop()
+	} else {
+		defer stop()
+	}
 	root, environ, err := s.prepare(c, cell, url)
 	if err != nil {
 		return r, err
