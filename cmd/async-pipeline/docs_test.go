@@ -24,7 +24,7 @@ const top = "../.." // of the repository, from here
 
 // A docPage is one file of the documentation. In its text:
 //
-//	<!-- story: NAME -->   begins anew: in a clone of this repository ("clone"), in an empty git repository ("empty"), or in a copy of examples/NAME
+//	<!-- story: NAME -->   begins anew: in a clone of this repository ("clone"), in an empty git repository ("empty"), before an agent CLI is installed ("agent"), or in a copy of examples/NAME
 //	<!-- file: PATH -->    the next block is written there; executable if it begins with #!
 //	```console             commands behind "$ " and what they print; "# exit code N" behind a command; a line [...] is any lines
 //	```hcl                 a whole PIPELINE.hcl, which must be valid
@@ -162,6 +162,8 @@ func (p *docPage) begin(name string) {
 	switch name {
 	case "clone":
 		p.dir = cloneHere(p.t)
+	case "agent":
+		p.installable()
 	case "empty":
 		p.dir = filepath.Join(p.t.TempDir(), "shop")
 		p.git("init", "-q")
@@ -193,6 +195,9 @@ func (p *docPage) begin(name string) {
 		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=", "GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=e@example.com", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=e@example.com",
 	}, goes...)
+	if name == "agent" {
+		p.provided()
+	}
 }
 
 func (p *docPage) git(args ...string) {
