@@ -83,7 +83,7 @@ func (p *docPage) provided() {
 		if err := provider.Wrong(); err != nil {
 			p.t.Error(err)
 		}
-		if found, err := exec.Command("grep", "-rl", claudesKey, p.dir).Output(); exitCode(err) != 1 {
+		if found, err := exec.CommandContext(context.Background(), "grep", "-rl", claudesKey, p.dir).Output(); exitCode(err) != 1 {
 			p.t.Errorf("the key is in %s", found)
 		}
 		records, _ := filepath.Glob(filepath.Join(p.dir, ".async", "runs", "*", "fixes", "test.json"))
@@ -116,17 +116,17 @@ func serveAs(t *testing.T, host string, h http.Handler, trusted string) (proxy s
 			http.Error(w, "this proxy knows "+host+" only", http.StatusForbidden)
 			return
 		}
-		there, err := net.Dial("tcp", server.Listener.Addr().String())
+		there, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", server.Listener.Addr().String())
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
-		defer there.Close()
+		defer func() { _ = there.Close() }() // both ends are read to their end
 		here, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
 		}
-		defer here.Close()
+		defer func() { _ = here.Close() }()
 		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n") // a client that is gone is seen below
 		go func() { _, _ = io.Copy(there, here); _ = there.Close() }()
 		_, _ = io.Copy(here, there)
@@ -172,7 +172,7 @@ func scriptedClaude() int {
 			}}})
 			var args struct{ Command string }
 			_ = json.Unmarshal(b.Call.Args, &args) // else the shell has nothing to do
-			out, failed := exec.Command("/bin/sh", "-c", args.Command).CombinedOutput()
+			out, failed := exec.CommandContext(context.Background(), "/bin/sh", "-c", args.Command).CombinedOutput()
 			say(map[string]any{"type": "user", "message": map[string]any{"content": []any{
 				map[string]any{"type": "tool_result", "tool_use_id": b.Call.ID, "content": string(out), "is_error": failed != nil},
 			}}})
