@@ -14,9 +14,10 @@ var (
 	goesOn      = lazyregexp.New(`(?:[(\[{,\\=&|?<>+*/%.-]|\b(?:and|or|not|in))$`) // a statement does, in its next line
 	continues   = lazyregexp.New(`^[.?:+*/&|,)\]}=<>-]`)                           // the line before
 	// notDead are lines behind a return that do something all the same, or are there for a compiler to see.
-	notDead = lazyregexp.New(`^(?:#|break\b|yield\b|case\b|default\b|else\b|elif\b|except\b|finally\b|(?:async\s+)?function\b` +
-		`|class\b|var\b|sub\b|package\b|\w+\s*:(?:[^:=]|$)|assert\b|unreachable\b|__builtin_unreachable\b|panic\b|abort\b)`)
-	alwaysTrue = lazyregexp.New(`^(?:if|elif|\}?\s*else if)\b(?:\s*\(?\s*(?:true|True|1|!\s*false|!0|not False)\s*\)?\s*[:{]` +
+	notDead = lazyregexp.New(`^(?:#|(?:break|yield|case|default|else|elif|except|finally)\b|(?:async\s+)?function\b` +
+		`|(?:class|var|sub|package|assert|unreachable|__builtin_unreachable|panic|abort)\b|\w+\s*:(?:[^:=]|$))`)
+	alwaysTrue = lazyregexp.New(`^(?:if|elif|\}?\s*else if)\b` +
+		`(?:\s*\(?\s*(?:true|True|1|!\s*false|!0|not False)\s*\)?\s*[:{]` +
 		`|.*(?:\|\|\s*(?:true|1)|\bor True)\s*[):{]|.*(?:&&\s*(?:false|0)|\band False)\s*[):{])`)
 )
 

@@ -199,7 +199,8 @@ func pyEquals(e *edit) (found findings) {
 		}
 	}
 	for _, j := range e.fresh {
-		if m := pyEqualToNone().FindStringSubmatch(e.after.plain(j)); m != nil && !mentionsWord(m[2], m[1]) && !pyNotEqual().MatchString(m[2]) {
+		m := pyEqualToNone().FindStringSubmatch(e.after.plain(j))
+		if m != nil && !mentionsWord(m[2], m[1]) && !pyNotEqual().MatchString(m[2]) {
 			found.add(e, rules.AssertionRemoved, j, true, equalToAll, strings.TrimSpace(e.after.plain(j)))
 		}
 	}
