@@ -80,6 +80,15 @@ func (m *Manifest) index(path string) (int, bool) {
 	return slices.BinarySearchFunc(m.Entries, path, func(e Entry, p string) int { return strings.Compare(e.Path, p) })
 }
 
+// Changed returns when the i-th entry was last changed in any way (ctime, ns since 1970), or 0 where it is not known: of
+// folders, of links, and of a manifest that was read from JSON.
+func (m *Manifest) Changed(i int) int64 {
+	if i >= len(m.facts) {
+		return 0
+	}
+	return m.facts[i].Ctime
+}
+
 // A Change is one path that two manifests differ in; Before or After is nil where it is absent. Folders do not
 // change by themselves: only files and symlinks are listed (an executable bit counts as a change of mode, other
 // permission bits do not).

@@ -98,6 +98,8 @@ type Entry struct {
 	found  Result
 	root   Digest
 	inputs []File
+	before []File // its outputs, before it ran
+	at     int64  // when it was looked at, ns since 1970
 	made   baseline
 }
 
@@ -114,7 +116,7 @@ func (e *Entry) Reason() string {
 func (c *Cache) open() error {
 	c.once.Do(func() {
 		c.store.dir = c.Dir
-		c.key, c.err = c.store.secretKey(!c.Peek)
+		c.key, c.err = c.store.open(!c.Peek)
 		c.memory = memory{dir: c.Dir, root: c.Config.Root}
 		for _, t := range c.Config.Tasks {
 			var in []pattern
@@ -166,7 +168,8 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	if err != nil {
 		return off(err.Error())
 	}
-	if e.inputs, err = c.inputs(ctx, t); err != nil {
+	e.at = time.Now().UnixNano()
+	if e.inputs, e.before, err = c.inputs(ctx, t); err != nil {
 		return off(err.Error())
 	}
 	e.root = directories(e.inputs, func(Digest, []byte) {})
@@ -192,7 +195,7 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 // describe makes the action of a task: the baseline that it will be once it has passed, with its key.
 func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Digest) (baseline, error) {
 	l := baseline{
-		Version: baselineVersion, Run: c.Run, Root: root.Hash, RootSize: root.Size,
+		Version: baselineVersion, KeyID: hashed(c.key, "key"), Run: c.Run, Root: root.Hash, RootSize: root.Size,
 		Env: map[string]string{}, Shown: map[string]string{}, Platform: map[string]string{},
 	}
 	cmd := command{dir: t.Dir, outputs: t.Outputs}
@@ -233,21 +236,22 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 }
 
 // inputs returns the input root of a task: its inputs, what its file functions read, and the outputs of all that it
-// depends on.
-func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) ([]File, error) {
+// depends on. before are its own outputs as they are now.
+func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) (files, before []File, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, err := c.look(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	before, _ = v.outputs(t.Outputs)
 	patterns := t.Inputs
 	if len(t.Reads) > 0 {
 		patterns = append(slices.Clone(patterns), escapeAll(t.Reads)...)
 	}
-	files, err := v.inputs(c.Config.Root, patterns, t.Outputs)
+	files, err = v.inputs(c.Config.Root, patterns, t.Outputs)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var more []File
 	for _, d := range c.dependencies(t) {
@@ -257,13 +261,13 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) ([]File, error) {
 		}
 	}
 	if len(more) == 0 {
-		return files, nil
+		return files, before, nil
 	}
 	own := parseAll(t.Outputs)
 	more = slices.DeleteFunc(more, func(f File) bool { return matches(own, f.Path) })
 	files = append(slices.Clone(files), more...)
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), nil
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), before, nil
 }
 
 // escapeAll returns patterns that match only the files of these names.
@@ -387,7 +391,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	defer func() { _ = root.Close() }()
 	c.store.used(e.Key)
 	last := c.store.baseline(e.task.Name)
-	changed, err := c.replace(root, v, e, last)
+	wrote, changed, err := c.replace(root, v, e, last)
 	if changed {
 		c.Changed()
 	}
@@ -395,7 +399,9 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		return err
 	}
 	if last == nil || last.Key != e.Key || changed {
-		e.made.Made = madeOf(e.found.Files)
+		e.made.Made = madeOf(e.found.Files, func(f File) bool {
+			return wrote[f.Path] || last != nil && last.Made[f.Path] != ""
+		})
 		_ = c.store.putBaseline(e.task.Name, &e.made) // without it a miss cannot be explained
 	}
 	return nil
@@ -403,7 +409,8 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 
 // replace removes what an earlier run of the task made and this result lacks, and writes what differs. What nobody
 // knows to be made by the task is kept.
-func (c *Cache) replace(root *os.Root, v *view, e *Entry, last *baseline) (changed bool, err error) {
+func (c *Cache) replace(root *os.Root, v *view, e *Entry, last *baseline) (wrote map[string]bool, changed bool, err error) {
+	wrote = map[string]bool{}
 	if last != nil {
 		want := map[string]bool{}
 		for _, f := range e.found.Files {
@@ -416,7 +423,7 @@ func (c *Cache) replace(root *os.Root, v *view, e *Entry, last *baseline) (chang
 			}
 			changed = true
 			if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) && !now.Folder {
-				return true, err
+				return wrote, true, err
 			}
 		}
 	}
@@ -425,10 +432,10 @@ func (c *Cache) replace(root *os.Root, v *view, e *Entry, last *baseline) (chang
 		if ok && now.same(f) || f.Folder && v.hasBelow(f.Path) {
 			continue
 		}
-		changed = true
+		changed, wrote[f.Path] = true, true
 		if dir := path.Dir(f.Path); dir != "." {
 			if err := root.MkdirAll(dir, 0o777); err != nil {
-				return true, err
+				return wrote, true, err
 			}
 		}
 		switch {
@@ -442,10 +449,10 @@ func (c *Cache) replace(root *os.Root, v *view, e *Entry, last *baseline) (chang
 			err = c.store.extract(f, root)
 		}
 		if err != nil {
-			return true, err
+			return wrote, true, err
 		}
 	}
-	return changed, nil
+	return wrote, changed, nil
 }
 
 // madeDigest identifies an output in a baseline.
@@ -459,12 +466,15 @@ func madeDigest(f File) string {
 	return f.Digest.Hash
 }
 
-func madeOf(files []File) map[string]string {
-	made := make(map[string]string, len(files))
+// madeOf returns the files that a task made, for a baseline: what it made may be removed later, what was there may not.
+func madeOf(files []File, made func(File) bool) map[string]string {
+	all := map[string]string{}
 	for _, f := range files {
-		made[f.Path] = madeDigest(f)
+		if made(f) {
+			all[f.Path] = madeDigest(f)
+		}
 	}
-	return made
+	return all
 }
 
 // claim notes that a task made files in this run, unless another did. c.mu is locked.
@@ -492,7 +502,7 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		return nil
 	}
 	c.Changed()
-	inputs, err := c.inputs(ctx, e.task)
+	inputs, files, err := c.inputs(ctx, e.task)
 	if err != nil {
 		e.NotStored = err.Error()
 		return nil //nolint:nilerr // it is said
@@ -504,7 +514,7 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		e.NotStored = err.Error()
 		return nil //nolint:nilerr // it is said
 	}
-	files, missing := v.outputs(e.task.Outputs)
+	_, missing := v.outputs(e.task.Outputs)
 	if missing != "" {
 		there, err := doublestar.Glob(os.DirFS(c.Config.Root), missing)
 		if err == nil && len(there) == 0 {
@@ -518,16 +528,48 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		e.NotStored = "its inputs changed while it ran: " + firstDifference(e.inputs, inputs)
 		return nil
 	}
+	for _, f := range inputs {
+		if v.changed[f.Path] > e.at { // and back again
+			e.NotStored = "its inputs changed while it ran: " + f.Path
+			return nil
+		}
+	}
+	if d, err := c.Describe(e.task); err != nil {
+		e.NotStored = err.Error()
+		return nil //nolint:nilerr // it is said
+	} else if now, err := c.describe(ctx, e.task, d, e.root); err != nil || now.Key != e.Key {
+		e.NotStored = "its programs or its environment changed while it ran"
+		return nil //nolint:nilerr // it is said
+	}
+	if name := linked(files, e.task.Outputs); name != "" {
+		e.NotStored = name + " is a link: what is behind it is not seen"
+		return nil
+	}
 	c.mu.Lock()
 	err = c.claim(e.task, files)
 	c.mu.Unlock()
 	if err == nil {
 		err = c.keep(e, blobs, files, log, took)
 	}
+	var at *fs.PathError
+	if errors.As(err, &at) && strings.HasPrefix(at.Path, c.Dir) {
+		err = fmt.Errorf("%s cannot be written: %w", c.Dir, at.Err)
+	}
 	if err != nil {
 		e.NotStored = err.Error()
 	}
 	return nil
+}
+
+// linked returns the first of files that is a link where a pattern names a folder.
+func linked(files []File, outputs []string) string {
+	all := parseAll(outputs)
+	for _, f := range files {
+		if f.Link != "" && slices.ContainsFunc(all, func(p pattern) bool { return !p.plain && within(p.folder, f.Path) }) {
+			return f.Path
+		}
+	}
+	return ""
 }
 
 // keep writes a result to the store, the action last.
@@ -556,7 +598,10 @@ func (c *Cache) keep(e *Entry, blobs map[Digest][]byte, files []File, log string
 	if err := c.store.putAction(e.Key, r); err != nil {
 		return err
 	}
-	e.made.Made = madeOf(files)
+	last := c.store.baseline(e.task.Name)
+	e.made.Made = madeOf(files, func(f File) bool {
+		return !slices.Contains(e.before, f) || last != nil && last.Made[f.Path] != ""
+	})
 	return c.store.putBaseline(e.task.Name, &e.made)
 }
 
@@ -600,7 +645,7 @@ func (c *Cache) Clean(ctx context.Context, e *Entry) error {
 	}
 	defer func() { _ = root.Close() }()
 	none := &Entry{task: e.task}
-	_, err = c.replace(root, v, none, last)
+	_, _, err = c.replace(root, v, none, last)
 	c.Changed()
 	return err
 }

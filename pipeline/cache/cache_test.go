@@ -353,10 +353,76 @@ func TestStaleOutputs(t *testing.T) {
 	p.write(".async/log", "log of "+p.joined(task))
 	must(t, c.Store(t.Context(), e, filepath.Join(root, ".async/log"), 0))
 	p.write("gen/mine", "by hand")
+	p.write("src/a", "3")
+	p.want("gen miss: src/a changed")(p.run()) // what is there before a task runs is not made by it
 	p.write("src/a", "1")
 	p.want("gen hit")(p.run())
 	if p.read("gen/extra") == "made too" || p.read("gen/mine") != "by hand" || p.read("gen/out") != p.joined(task) {
 		t.Errorf("extra %q, mine %q", p.read("gen/extra"), p.read("gen/mine"))
+	}
+}
+
+// What a link leads to counts also outside of the root; a link to a folder counts only where all of that is an input.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	root := filepath.Join(top, "root")
+	must(t, os.Mkdir(root, 0o755))
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Inputs: []string{"src/**"}})
+	must(t, os.WriteFile(filepath.Join(top, "out"), []byte("1"), 0o600))
+	p.write("src/a", "a")
+	must(t, os.Symlink("../../out", filepath.Join(root, "src/out")))
+	must(t, os.Symlink("nowhere", filepath.Join(root, "src/dangling")))
+	look := func() string {
+		c := p.cache()
+		defer func() { must(t, c.Close()) }()
+		e := c.Look(t.Context(), p.config.Tasks[0])
+		if e.Result == Off {
+			return e.Reason()
+		}
+		return e.Key
+	}
+	one := look()
+	must(t, os.WriteFile(filepath.Join(top, "out"), []byte("2"), 0o600))
+	if two := look(); two == one || len(two) != 64 {
+		t.Errorf("a file outside of the root does not count: %s", two)
+	}
+	p.write("other/f", "f")
+	must(t, os.Symlink("../other", filepath.Join(root, "src/dir")))
+	if got := look(); !strings.HasPrefix(got, "src/dir is a link to a folder") {
+		t.Errorf("%s", got)
+	}
+	p.config.Tasks[0].Inputs = append(p.config.Tasks[0].Inputs, "other/**")
+	if got := look(); len(got) != 64 {
+		t.Errorf("%s", got)
+	}
+}
+
+// What changes while a task runs, and back again, is noticed, and so is a program that is replaced.
+func TestChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	root := filepath.Join(top, "root")
+	must(t, os.Mkdir(root, 0o755))
+	must(t, os.WriteFile(filepath.Join(top, "join"), []byte("v1"), 0o755))
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Inputs: []string{"src/**"}})
+	p.write("src/a", "a")
+	p.write(".async/log", "")
+	for _, c := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { time.Sleep(50 * time.Millisecond); p.write("src/a", "b"); p.write("src/a", "a") }, "its inputs changed while it ran: src/a"},
+		{func() { must(t, os.WriteFile(filepath.Join(top, "join"), []byte("v2"), 0o755)) }, "its programs or its environment changed while it ran"},
+		{func() {}, ""},
+	} {
+		k := p.cache()
+		e := k.Look(t.Context(), p.config.Tasks[0])
+		c.do()
+		must(t, k.Store(t.Context(), e, filepath.Join(root, ".async/log"), 0))
+		if e.NotStored != c.want {
+			t.Errorf("%q, want %q", e.NotStored, c.want)
+		}
 	}
 }
 

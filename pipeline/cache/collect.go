@@ -36,8 +36,8 @@ func CollectDaily(dir string) error {
 	if err == nil && time.Since(info.ModTime()) < 24*time.Hour {
 		return nil
 	}
-	if _, err := os.Lstat(dir); err != nil {
-		return nil //nolint:nilerr // there is no cache
+	if err := recordfile.NoLinks(filepath.Dir(dir), dir); err != nil || !recordfile.IsFolder(dir) {
+		return err
 	}
 	if err := recordfile.Write(stamp, nil, false); err != nil {
 		return err

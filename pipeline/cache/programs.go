@@ -65,6 +65,9 @@ func (p *programs) digest(ctx context.Context, path string) (string, error) {
 	if err := unix.Stat(path, &st); err != nil {
 		return "", err
 	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return "", unix.EINVAL
+	}
 	now := factOf(&st)
 	was, ok := p.known[path]
 	if ok {

@@ -208,6 +208,7 @@ func (s *store) putAction(key string, r Result) error {
 type baseline struct {
 	Version  int               `json:"schema_version"`
 	Key      string            `json:"key"`
+	KeyID    string            `json:"key_id"` // tells the key of the hashes
 	Run      string            `json:"run"`
 	Command  string            `json:"command"` // digest of argv, directory and outputs, keyed
 	Root     string            `json:"input_root"`
@@ -246,6 +247,18 @@ func (s *store) putBaseline(task string, l *baseline) error {
 		return err
 	}
 	return recordfile.WriteJSON(at, l, false)
+}
+
+// open returns secretKey, and an error if a link leads out of the store.
+func (s *store) open(stored bool) ([]byte, error) {
+	paths := []string{filepath.Dir(s.dir), s.dir}
+	for _, name := range []string{"cas", "actions", "baselines"} {
+		paths = append(paths, filepath.Join(s.dir, name))
+	}
+	if err := recordfile.NoLinks(paths...); err != nil {
+		return nil, err
+	}
+	return s.secretKey(stored)
 }
 
 // secretKey returns the key with which values are hashed: a digest of a short value alone would give it away.

@@ -25,8 +25,9 @@ import (
 
 // A view is what the tree had at one moment: what git does not ignore, and what patterns name below ignored folders.
 type view struct {
-	files   []File // files, links and empty folders, sorted by path
-	ignored []bool // of files: git ignores it
+	files   []File           // files, links and empty folders, sorted by path
+	changed map[string]int64 // when a file was last changed in any way, ns since 1970
+	ignored []bool           // of files: git ignores it
 	broken  []tree.Omitted
 	top     []string // the ignored paths, topmost, sorted; a folder without its slash
 
@@ -48,7 +49,8 @@ type memory struct {
 	known  *tree.Manifest
 	ignore ignoreList
 	loaded bool
-	stale  bool // what is stored is older than known
+	global string // the person's own file of rules for all repositories
+	stale  bool   // what is stored is older than known
 }
 
 // An ignoreList is what git ignored when it was asked, and what it said that of.
@@ -60,11 +62,13 @@ type ignoreList struct {
 // limitMemory bounds what is read of an ignore list, in bytes.
 const limitMemory = 64 << 20
 
+// limitWalk bounds what is read of a walk, in bytes.
+const limitWalk = 1 << 30
+
 func (m *memory) load() {
 	m.loaded = true
-	if f, err := os.Open(filepath.Join(m.dir, "walk")); err == nil {
-		m.known, _ = tree.Recall(f, m.root, process.Self().Boot) // what cannot be read is not known
-		_ = f.Close()
+	if b, err := recordfile.Read(filepath.Join(m.dir, "walk"), limitWalk); err == nil {
+		m.known, _ = tree.Recall(bytes.NewReader(b), m.root, process.Self().Boot) // what cannot be read is not known
 	}
 	if b, err := recordfile.Read(filepath.Join(m.dir, "ignored.json"), limitMemory); err != nil ||
 		json.Unmarshal(b, &m.ignore) != nil {
@@ -102,7 +106,7 @@ func (m *memory) look(ctx context.Context) (*view, error) {
 	if !m.loaded {
 		m.load()
 	}
-	rules := m.rules()
+	rules := m.rules(ctx)
 	asked := m.known == nil || m.ignore.Rules != rules
 	if asked {
 		if err := m.ask(ctx, rules); err != nil {
@@ -201,8 +205,14 @@ func (m *memory) mayBeIgnored(found *tree.Manifest) bool {
 }
 
 // rules returns a digest of what git decides by, but for the .gitignore files, which a walk sees.
-func (m *memory) rules() string {
+func (m *memory) rules(ctx context.Context) string {
 	h := sha256.New()
+	if m.global == "" {
+		m.global = globalRules(ctx, m.root)
+	}
+	if b, err := os.ReadFile(m.global); err == nil {
+		fmt.Fprintf(h, "global %x\n", sha256.Sum256(b))
+	}
 	for dir := m.root; ; dir = filepath.Dir(dir) {
 		at := filepath.Join(dir, ".git")
 		if info, err := os.Lstat(at); err == nil {
@@ -224,6 +234,20 @@ func (m *memory) rules() string {
 		fmt.Fprintln(h, n.text)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// globalRules returns the file of rules that git reads for all repositories of the person.
+func globalRules(ctx context.Context, root string) string {
+	if repo, err := git.Find(ctx, root); err == nil {
+		if name, err := repo.ExcludesFile(ctx); err == nil && name != "" {
+			return name
+		}
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return os.DevNull
+	}
+	return filepath.Join(dir, "git", "ignore")
 }
 
 // gitFolder returns the folder that the file .git of a linked work tree names, or "".
@@ -299,7 +323,7 @@ func foreign(ctx context.Context, dir string) error {
 
 // view makes a view of a walk.
 func (m *memory) view(found *tree.Manifest) *view {
-	v := &view{top: m.ignore.Top, broken: found.Omitted, chosen: map[string]choice{}}
+	v := &view{top: m.ignore.Top, broken: found.Omitted, chosen: map[string]choice{}, changed: map[string]int64{}}
 	v.files = make([]File, 0, len(found.Entries))
 	for i := range found.Entries {
 		e := &found.Entries[i]
@@ -315,6 +339,7 @@ func (m *memory) view(found *tree.Manifest) *view {
 		default:
 			f.Digest = Digest{strings.TrimPrefix(e.Digest, "sha256:"), e.Size}
 			f.Executable = e.Mode&0o100 != 0
+			v.changed[e.Path] = found.Changed(i)
 		}
 		v.files = append(v.files, f)
 	}
@@ -395,37 +420,69 @@ func (v *view) choose(root string, all, own []pattern) ([]File, error) {
 			return nil, &unreadable{b.Path + " cannot be read"}
 		}
 	}
-	return v.withTargets(root, files)
+	return v.withTargets(root, all, files)
 }
 
-// withTargets adds the files in the root that links lead to.
-func (v *view) withTargets(root string, files []File) ([]File, error) {
+// withTargets adds the files that links lead to. A link to a file outside of the root has its digest in its own. One to a
+// folder counts only by its text, so that all of the folder must be among the inputs.
+func (v *view) withTargets(root string, all []pattern, files []File) ([]File, error) {
+	if !slices.ContainsFunc(files, func(f File) bool { return f.Link != "" }) {
+		return files, nil
+	}
 	var more []File
-	for _, f := range files {
-		at := f
-		for n := 0; at.Link != "" && n < 40; n++ {
-			if path.IsAbs(at.Link) {
-				break // it leads out, or depends on where the root is: the text alone counts
-			}
-			p := path.Join(path.Dir(at.Path), at.Link)
-			if !local(p) {
-				break
-			}
+	files = slices.Clone(files)
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range files {
+		if f.Link == "" {
+			continue
+		}
+		at, err := filepath.EvalSymlinks(filepath.Join(real, filepath.FromSlash(f.Path)))
+		if err != nil {
+			continue // it leads nowhere: the text counts
+		}
+		info, err := os.Stat(at)
+		if err != nil {
+			continue
+		}
+		rel, err := filepath.Rel(real, at)
+		in := err == nil && filepath.IsLocal(rel) && rel != "." && !ours(filepath.ToSlash(rel))
+		p := filepath.ToSlash(rel)
+		switch {
+		case info.IsDir() && in && covered(all, p) && !isIgnored(v.top, p):
+		case info.IsDir():
+			return nil, &unreadable{fmt.Sprintf("%s is a link to a folder, and not all of that is an input: name it too, or leave the link out", f.Path)}
+		case !info.Mode().IsRegular():
+		case in:
 			to, ok := v.find(p)
 			if !ok {
-				if to, ok = readFile(root, p); !ok {
-					break
-				}
+				to, ok = readFile(real, p)
 			}
-			more, at = append(more, to), to
+			if !ok {
+				return nil, &unreadable{f.Path + " leads to a file that cannot be read"}
+			}
+			more = append(more, to)
+		default:
+			to, ok := readFile(filepath.Dir(at), filepath.Base(at))
+			if !ok {
+				return nil, &unreadable{f.Path + " leads to a file that cannot be read"}
+			}
+			files[i].Link += "\x00" + to.Digest.Hash // no text of a link has a NUL byte
 		}
 	}
 	if len(more) == 0 {
 		return files, nil
 	}
-	files = append(slices.Clone(files), more...)
+	files = append(files, more...)
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), nil
+}
+
+// covered reports whether patterns choose all of a folder, but for what others take away.
+func covered(all []pattern, dir string) bool {
+	return slices.ContainsFunc(all, func(p pattern) bool { return p.all && !p.not && within(dir, p.folder) })
 }
 
 // readFile reads a file in the root that the walk did not, and no link to one.

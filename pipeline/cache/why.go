@@ -28,6 +28,9 @@ func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, 
 	if last.Key == now.Key {
 		return []string{"entry missing"}
 	}
+	if last.KeyID != now.KeyID {
+		return []string{"the key of the cache changed"}
+	}
 	var why []string
 	if last.Command != now.Command {
 		why = append(why, "command")

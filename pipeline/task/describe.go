@@ -39,10 +39,24 @@ func (r *Runner) Describe(t *pipeline.Task) (cache.Task, error) {
 		d.Env = append(d.Env, cache.Variable{Name: l.Name, Value: l.Value, Plain: l.From == fromEnv && !l.Secret})
 	}
 	names := []string{c.Argv[0]}
-	if t.Run.Argv == nil {
+	add := func(words []string) {
+		if inner := shelltext.Unwrap(words); len(inner) > 0 { // timeout 5 make: both
+			words = append(slices.Clone(words[:1]), inner[0])
+		}
+		for _, w := range words[:min(len(words), 2)] {
+			if !strings.ContainsRune(w, shelltext.Unknown) {
+				names = append(names, w)
+			}
+		}
+	}
+	if t.Run.Argv != nil {
+		if inner := shelltext.Unwrap(c.Argv); len(inner) > 0 {
+			names = append(names, inner[0])
+		}
+	} else {
 		for _, command := range shelltext.Commands(t.Run.Shell.Value) {
-			if len(command.Words) > 0 && !strings.ContainsRune(command.Words[0], shelltext.Unknown) {
-				names = append(names, command.Words[0])
+			if len(command.Words) > 0 {
+				add(command.Words)
 			}
 		}
 	}

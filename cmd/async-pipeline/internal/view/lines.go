@@ -263,6 +263,8 @@ func missed(t record.Task) string {
 		return ""
 	case c.NotStored != nil:
 		return " (not stored: " + Harmless(*c.NotStored) + ")"
+	case c.Result == "off" && c.Reason != nil && c.Key == nil && !strings.HasPrefix(*c.Reason, "--") && !strings.HasPrefix(*c.Reason, "cache {"):
+		return " (not cached: " + Harmless(*c.Reason) + ")"
 	case c.Result == "miss" && c.Reason != nil && *c.Reason != "first run":
 		return " (" + Harmless(*c.Reason) + ")"
 	}
