@@ -160,7 +160,8 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"--version"},
 		{"run", "--heal", "--ci", "--only", "--sandbox", tier, "--var", "apply=true", "--concurrency", "1", "check"},
 		{"run", "--heal", "--keep-going", "--progress", "plain", "--trace", filepath.Join(p.home, "trace.json"), "--var-file", values},
-		{"run", "--no-heal", "--json"},
+		{"run", "--no-heal", "--json", "--force", "--cache-dir", filepath.Join(p.home, "results")},
+		{"run", "--no-heal", "--no-cache"},
 		{"run", "--dry-run"},
 		{"heal", "--ci", "--sandbox", tier, "--var", "apply=true"},
 		{"heal", "--progress", "plain", "--var-file", values, "latest", "check"},
@@ -187,6 +188,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"gc", "--keep", "1"}, // an open proposal stays
 		{"fix", "list", "--json"},
 		{"fix", "show", "check"},
+		{"fix", "show", "--transcript", "--unfold", "check"},
 		{"fix", "diff", "check"},
 		{"fix", "apply", "--dry-run"},
 		{"fix", "apply", "--dry-run", "--allow-dirty", "--accept", "all", "--files", "greeting.txt"},
@@ -242,6 +244,9 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 	// The flags of fix apply are of no other verb, nor are those that somebody could hope for.
 	for _, verb := range []string{"run", "heal"} {
 		for _, flag := range []string{"--accept=all", "--allow-dirty", "--files=greeting.txt", "--apply", "--auto-apply", "--yes", "-y", "--force", "--auto", "--fix"} {
+			if verb == "run" && flag == "--force" {
+				continue // it is about the cache, and among the calls
+			}
 			if code, out := p.call(t, nil, verb, flag, "-C", p.root); code != exit.Refused || !strings.Contains(out, "has no flag") {
 				t.Errorf("%s %s: exit %d: %s", verb, flag, code, out)
 			}

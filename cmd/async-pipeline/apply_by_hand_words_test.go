@@ -35,6 +35,11 @@ var attributes = map[string]string{
 	"task.retry.attempts":                  `attempts = 2`,
 	"task.retry.delay":                     `delay = "1ms"`,
 	"task.retry.on_exit":                   `on_exit = [1]`,
+	"task.cache":                           `cache {`,
+	"task.cache.enabled":                   `enabled = true`,
+	"task.cache.store_outputs":             `store_outputs = true`,
+	"task.cache.clean_outputs":             `clean_outputs = true`,
+	"task.cache.ttl":                       `ttl = "1h"`,
 	"task.on_fail":                         ``, // its kinds write their own heads
 	"task.on_fail.agent":                   `on_fail "agent" {`,
 	"task.on_fail.agent.use":               `use = agent.apply`,
@@ -118,6 +123,10 @@ var variables = map[string]string{
 	"HTTPS_PROXY":           "http://127.0.0.1:1",
 	"https_proxy":           "http://127.0.0.1:1",
 	"XDG_CACHE_HOME":        "",
+	"PAGER":                 "true",
+	"LESS":                  "FRX",
+
+	"ASYNC_PIPELINE_CACHE_DIR": "/dev/null",
 }
 
 // strangers are names that somebody could hope for.

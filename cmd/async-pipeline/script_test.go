@@ -65,7 +65,7 @@ func TestScriptNames(t *testing.T) {
 	for _, f := range files {
 		name := filepath.Base(f)
 		category, _, ok := strings.Cut(name, "_")
-		if !ok || !strings.HasSuffix(name, ".txtar") || !strings.Contains(" config run record hook agent fix sandbox ", " "+category+" ") {
+		if !ok || !strings.HasSuffix(name, ".txtar") || !strings.Contains(" config run cache record hook agent fix sandbox ", " "+category+" ") {
 			t.Errorf("%s: the name is not <category>_<what>.txtar", name)
 		}
 		text, err := os.ReadFile(f)

@@ -45,7 +45,7 @@ func TestShowTranscript(t *testing.T) {
 	}
 	folded := show(false)
 	for _, want := range []string{
-		"\nAttempt 1\n 0:00  asked   10 bytes of instructions, and a context pack of 2.0 KiB\n",
+		"\nAttempt 1\n 0:00  asked   10 bytes of instructions, and a context pack of 2048 bytes\n",
 		" 0:30  model   2 requests, status 429, 1.0s\n",
 		" 1:30  says\n       │ I look.\n       │ Then I write.\n",
 		" 2:00  calls   Bash go test → failed, 2 lines, the last: exit 1\n",
