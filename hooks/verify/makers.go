@@ -18,8 +18,12 @@ var aPath = lazyregexp.New(`[\w.-]+(?:/[\w.-]+)+`)
 // folder of tests, and a test names it too. With a changed script, the second check would make the changed expectation
 // once more, so the script belongs to the check.
 func (q *Request) makers() (scripts []string) {
+	before := q.before(q.Failure.Task.Name)
+	if len(before) == 0 {
+		return nil
+	}
 	paths := q.Base.Paths()
-	for _, t := range q.before(q.Failure.Task.Name) {
+	for _, t := range before {
 		c := commandOf(q.Base.Sub, t)
 		words := c.Argv
 		if words == nil {

@@ -59,7 +59,7 @@ func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, 
 	if last.Root != now.Root {
 		paths := c.changedPaths(Digest{last.Root, last.RootSize}, "", inputs)
 		for i, p := range paths {
-			if by := c.maker(t, strings.Fields(p)[0]); by != "" {
+			if by := c.maker(t, pathOf(p)); by != "" {
 				paths[i] = fmt.Sprintf("%s, an output of %s", p, by)
 			}
 		}
@@ -69,6 +69,16 @@ func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, 
 		why = append(why, "the inputs changed")
 	}
 	return why
+}
+
+// pathOf returns the path of what changedPaths says.
+func pathOf(said string) string {
+	for _, what := range []string{" is new", " is gone", " changed its mode", " changed"} {
+		if p, ok := strings.CutSuffix(said, what); ok {
+			return strings.TrimSuffix(p, "/")
+		}
+	}
+	return said
 }
 
 // maker returns the name of the dependency whose output a path is, or "".
