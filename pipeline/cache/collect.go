@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
@@ -68,6 +67,10 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 			if err != nil || d.IsDir() {
 				return nil //nolint:nilerr // removed meanwhile
 			}
+			// What is not named as ours is not ours: somebody may have chosen a folder that has other things too.
+			if folder != "baselines" && !isHash(d.Name()) {
+				return nil
+			}
 			if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 				do(p, info)
 			}
@@ -82,7 +85,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 		each("cas", func(_ string, info fs.FileInfo) { blobs[info.Name()] = info }),
 		each("actions", func(p string, info fs.FileInfo) {
 			a := action{path: p, at: info.ModTime(), size: info.Size()}
-			if r, err := s.action(info.Name()); isHash(info.Name()) && err == nil {
+			if r, err := s.action(info.Name()); err == nil {
 				a.need = append(a.need, r.Log.Hash)
 				for _, f := range r.Files {
 					a.need = append(a.need, f.Digest.Hash)
@@ -136,21 +139,13 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	}
 	for name, info := range blobs {
 		if !used[name] && now.Sub(info.ModTime()) > young {
-			remove(s.blob(pad(name)), info.Size())
+			remove(s.blob(name), info.Size())
 		} else if !used[name] {
 			sum += info.Size()
 		}
 	}
 	done.Left = sum
 	return done, nil
-}
-
-// pad makes a name that is no hash long enough for blob: a file that somebody else put there.
-func pad(name string) string {
-	if len(name) < 2 {
-		return name + strings.Repeat("_", 2)
-	}
-	return name
 }
 
 // directories adds a Directory and all below it to used.
