@@ -1,0 +1,59 @@
+package cache
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// Old results go, then what nothing needs; what is not the cache's own stays, and what stays is still a hit.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Inputs: []string{"src/**"}, Outputs: []string{"gen/out"}})
+	p.write("src/a", "1")
+	p.run()
+	old, _ := filepath.Glob(filepath.Join(p.dir, "actions", "*", "*"))
+	p.write("src/a", "2")
+	p.run()
+	for _, name := range []string{"actions/x", "cas/notes.txt"} {
+		must(t, os.WriteFile(filepath.Join(p.dir, name), nil, 0o600))
+	}
+	must(t, os.Chtimes(old[0], time.Now(), time.Now().Add(-2*MaxAge)))
+	later := time.Now().Add(2 * young)
+	would, err := Collect(p.dir, later, MaxAge, MaxBytes, true)
+	must(t, err)
+	if !fileExists(old[0]) {
+		t.Error("a dry run removed a result")
+	}
+	did, err := Collect(p.dir, later, MaxAge, MaxBytes, false)
+	must(t, err)
+	if did != would || did.Results != 1 || did.Bytes == 0 || fileExists(old[0]) {
+		t.Errorf("removed %+v, said %+v", did, would)
+	}
+	if !fileExists(filepath.Join(p.dir, "actions/x")) || !fileExists(filepath.Join(p.dir, "cas/notes.txt")) {
+		t.Error("what is not ours is gone")
+	}
+	must(t, os.RemoveAll(filepath.Join(root, "gen")))
+	p.want("t hit")(p.run())
+	if did, err = Collect(p.dir, later, MaxAge, 0, false); err != nil || did.Results != 1 {
+		t.Errorf("beyond the limit: %+v, %v", did, err)
+	}
+}
+
+// A result older than the ttl is not used.
+func TestTTL(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	task := &pipeline.Task{Name: "t", Inputs: []string{"src/**"}, Cache: pipeline.CacheRules{TTL: time.Hour}}
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"), task)
+	p.write("src/a", "1")
+	p.run()
+	p.want("t hit")(p.run())
+	task.Cache.TTL = time.Nanosecond
+	time.Sleep(time.Second)
+	p.want("t miss: older than the ttl of 1ns")(p.run())
+}
