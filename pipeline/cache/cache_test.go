@@ -32,6 +32,7 @@ type project struct {
 	dir    string // of the cache
 	config *pipeline.Config
 	env    map[string]string
+	log    string // what a task prints, as a file
 	runs   int
 }
 
@@ -42,7 +43,7 @@ func newProject(t rapid.TB, root, dir string, tasks ...*pipeline.Task) *project 
 			task.Run.Argv = []pipeline.Text{{Value: "join"}}
 		}
 	}
-	return &project{t: t, root: root, dir: dir, config: &pipeline.Config{Root: root, Tasks: tasks}, env: map[string]string{}}
+	return &project{t: t, root: root, dir: dir, config: &pipeline.Config{Root: root, Tasks: tasks}, env: map[string]string{}, log: filepath.Join(dir, "..", "log")}
 }
 
 func (p *project) write(name, text string) {
@@ -109,9 +110,8 @@ func (p *project) carry(c *Cache, name string) *Entry {
 	for _, o := range t.Outputs {
 		p.write(strings.ReplaceAll(o, "**", "out"), p.joined(t))
 	}
-	log := filepath.Join(p.dir, "..", "log")
-	must(p.t, os.WriteFile(log, []byte("log of "+p.joined(t)), 0o600))
-	must(p.t, c.Store(ctx, e, log, time.Second))
+	must(p.t, os.WriteFile(p.log, []byte("log of "+p.joined(t)), 0o600))
+	must(p.t, c.Store(ctx, e, p.log, time.Second))
 	return e
 }
 
