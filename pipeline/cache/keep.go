@@ -1,0 +1,178 @@
+package cache
+
+// What is stored of a task that has passed.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// A MissingOutput error means that a task passed and did not make what it declares.
+type MissingOutput struct{ Pattern string }
+
+func (m *MissingOutput) Error() string { return "output " + m.Pattern + " missing" }
+
+// Store stores the result of a task that has just passed; log is the file with what it printed. The error is a
+// *MissingOutput: the task has failed. Everything else that goes wrong is in e.NotStored.
+func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Duration) error {
+	if e == nil || e.Result == Off {
+		return nil
+	}
+	c.Changed()
+	inputs, files, err := c.inputs(ctx, e.task)
+	if err != nil {
+		e.NotStored = err.Error()
+		return nil //nolint:nilerr // it is said
+	}
+	c.mu.Lock()
+	v, err := c.look(ctx)
+	c.mu.Unlock()
+	if err != nil {
+		e.NotStored = err.Error()
+		return nil //nolint:nilerr // it is said
+	}
+	_, missing := v.outputs(e.task.Outputs)
+	if missing != "" {
+		there, err := doublestar.Glob(os.DirFS(c.Config.Root), missing)
+		if err == nil && len(there) == 0 {
+			return &MissingOutput{missing}
+		}
+		e.NotStored = fmt.Sprintf("output %s is in folders that git ignores: name them in the pattern", missing)
+		return nil
+	}
+	blobs := map[Digest][]byte{}
+	if root := directories(inputs, func(d Digest, b []byte) { blobs[d] = slices.Clone(b) }); root != e.root {
+		e.NotStored = "its inputs changed while it ran: " + firstDifference(e.inputs, inputs)
+		return nil
+	}
+	for _, f := range inputs {
+		if v.changed[f.Path] > e.at { // and back again
+			e.NotStored = "its inputs changed while it ran: " + f.Path
+			return nil
+		}
+	}
+	if d, err := c.Describe(e.task); err != nil {
+		e.NotStored = err.Error()
+		return nil //nolint:nilerr // it is said
+	} else if now, err := c.describe(ctx, e.task, d, e.root); err != nil || now.Key != e.Key {
+		e.NotStored = "its programs or its environment changed while it ran"
+		return nil //nolint:nilerr // it is said
+	}
+	if name := linked(files, e.task.Outputs); name != "" {
+		e.NotStored = name + " is a link: what is behind it is not seen"
+		return nil
+	}
+	c.mu.Lock()
+	err = c.claim(e.task, files)
+	c.mu.Unlock()
+	if err == nil {
+		err = c.keep(e, blobs, files, log, took)
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) && strings.HasPrefix(at.Path, c.Dir) {
+		err = fmt.Errorf("%s cannot be written: %w", c.Dir, at.Err)
+	}
+	if err != nil {
+		e.NotStored = err.Error()
+	}
+	return nil
+}
+
+// linked returns the first of files that is a link where a pattern names a folder.
+func linked(files []File, outputs []string) string {
+	all := parseAll(outputs)
+	for _, f := range files {
+		if f.Link != "" && slices.ContainsFunc(all, func(p pattern) bool { return !p.plain && within(p.folder, f.Path) }) {
+			return f.Path
+		}
+	}
+	return ""
+}
+
+// keep writes a result to the store, the action last.
+func (c *Cache) keep(e *Entry, blobs map[Digest][]byte, files []File, log string, took time.Duration) error {
+	for _, b := range blobs {
+		if _, err := c.store.put(b); err != nil {
+			return err
+		}
+	}
+	r := Result{Files: files, Run: c.Run, Took: took.Milliseconds(), Made: time.Now().Unix()}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return err
+	}
+	if r.Log, err = c.store.put(text); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if f.Folder || f.Link != "" || e.task.Cache.NoOutputs || c.store.has(f.Digest) {
+			continue
+		}
+		if err := c.keepFile(f); err != nil {
+			return fmt.Errorf("output %s: %w", f.Path, err)
+		}
+	}
+	if err := c.store.putAction(e.Key, r); err != nil {
+		return err
+	}
+	last := c.store.baseline(e.task.Name)
+	e.made.Made = madeOf(files, func(f File) bool {
+		return !slices.Contains(e.before, f) || last != nil && last.Made[f.Path] != ""
+	})
+	return c.store.putBaseline(e.task.Name, &e.made)
+}
+
+func (c *Cache) keepFile(f File) error {
+	file, err := os.Open(filepath.Join(c.Config.Root, filepath.FromSlash(f.Path)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	return c.store.write(f.Digest, file)
+}
+
+// madeDigest identifies an output in a baseline.
+func madeDigest(f File) string {
+	switch {
+	case f.Folder:
+		return "folder"
+	case f.Link != "":
+		return digestOf([]byte("link " + f.Link)).Hash
+	}
+	return f.Digest.Hash
+}
+
+// madeOf returns the files that a task made, for a baseline: what it made may be removed later, what was there may not.
+func madeOf(files []File, made func(File) bool) map[string]string {
+	all := map[string]string{}
+	for _, f := range files {
+		if made(f) {
+			all[f.Path] = madeDigest(f)
+		}
+	}
+	return all
+}
+
+// claim notes that a task made files in this run, unless another did. c.mu is locked.
+func (c *Cache) claim(t *pipeline.Task, files []File) error {
+	for _, f := range files {
+		if by := c.claims[f.Path]; by != "" && by != t.Name && !f.Folder {
+			return fmt.Errorf("%s is an output of task %q too", f.Path, by)
+		}
+	}
+	for _, f := range files {
+		c.claims[f.Path] = t.Name
+	}
+	return nil
+}

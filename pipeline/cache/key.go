@@ -1,0 +1,122 @@
+package cache
+
+// What the key of a task is made of.
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// describe makes the action of a task: the baseline that it will be once it has passed, with its key.
+func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Digest) (baseline, error) {
+	l := baseline{
+		Version: baselineVersion, KeyID: hashed(c.key, "key"), Run: c.Run, Root: root.Hash, RootSize: root.Size,
+		Env: map[string]string{}, Shown: map[string]string{}, Platform: map[string]string{},
+	}
+	cmd := command{dir: t.Dir, outputs: t.Outputs}
+	if cmd.dir == "." {
+		cmd.dir = ""
+	}
+	for _, a := range d.Argv {
+		if d.Secret(a) { // a digest of a short secret would give it away, a keyed one does not
+			a = hashed(c.key, a)
+		}
+		cmd.argv = append(cmd.argv, a)
+	}
+	l.Command = digestOf(cmd.encode()).Hash
+	for _, v := range d.Env {
+		h := hashed(c.key, v.Value)
+		l.Env[v.Name] = h
+		if v.Plain {
+			l.Shown[v.Name] = v.Value
+			h = v.Value
+		}
+		cmd.env = append(cmd.env, pair{v.Name, h})
+	}
+	slices.SortFunc(cmd.env, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	l.Platform["os"], l.Platform["arch"], l.Platform["sandbox"] = runtime.GOOS, runtime.GOARCH, d.Sandbox
+	for _, p := range d.Programs {
+		digest, err := c.programs.digest(ctx, p.Path)
+		if err != nil {
+			return l, fmt.Errorf("program %s: %w", p.Name, err)
+		}
+		l.Platform["program "+p.Name] = digest
+	}
+	var platform []pair
+	for _, name := range slices.Sorted(maps.Keys(l.Platform)) {
+		platform = append(platform, pair{name, l.Platform[name]})
+	}
+	l.Key = digestOf(encodeAction(digestOf(cmd.encode()), root, platform)).Hash
+	return l, nil
+}
+
+// inputs returns the input root of a task: its inputs, what its file functions read, and the outputs of all that it
+// depends on. before are its own outputs as they are now.
+func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) (files, before []File, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := c.look(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	before, _ = v.outputs(t.Outputs)
+	patterns := t.Inputs
+	if len(t.Reads) > 0 {
+		patterns = append(slices.Clone(patterns), escapeAll(t.Reads)...)
+	}
+	files, err = v.inputs(c.Config.Root, patterns, t.Outputs)
+	if err != nil {
+		return nil, nil, err
+	}
+	var more []File
+	for _, d := range c.dependencies(t) {
+		if len(d.Outputs) > 0 {
+			made, _ := v.outputs(d.Outputs)
+			more = append(more, made...)
+		}
+	}
+	if len(more) == 0 {
+		return files, before, nil
+	}
+	own := parseAll(t.Outputs)
+	more = slices.DeleteFunc(more, func(f File) bool { return matches(own, f.Path) })
+	files = append(slices.Clone(files), more...)
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), before, nil
+}
+
+// escapeAll returns patterns that match only the files of these names.
+func escapeAll(names []string) []string {
+	special := strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`, `\`, `\\`)
+	all := make([]string, 0, len(names))
+	for _, name := range names {
+		all = append(all, special.Replace(name))
+	}
+	return all
+}
+
+// dependencies returns what a task depends on, also indirectly.
+func (c *Cache) dependencies(t *pipeline.Task) (all []*pipeline.Task) {
+	seen := map[string]bool{t.Name: true}
+	var add func(names []string)
+	add = func(names []string) {
+		for _, name := range names {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if d := c.Config.Task(name); d != nil {
+				all = append(all, d)
+				add(d.DependsOn)
+			}
+		}
+	}
+	add(t.DependsOn)
+	return all
+}

@@ -1,0 +1,138 @@
+package cache
+
+// What a hit does to the tree, and what clean_outputs does.
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"time"
+)
+
+// Restore makes the outputs of a hit what they were, and returns what the task printed then, the run in which it did,
+// and how long it took. After an error the entry is a miss: the task must run.
+func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, took time.Duration, err error) {
+	if e.found.Log.Size > 0 {
+		log, err = c.store.get(e.found.Log)
+	}
+	if err == nil {
+		err = c.restore(ctx, e)
+	}
+	if err != nil {
+		e.Result = Miss
+		e.Why = c.differences(ctx, e.task, &e.made, e.inputs, err)
+		return nil, "", 0, err
+	}
+	return log, e.found.Run, time.Duration(e.found.Took) * time.Millisecond, nil
+}
+
+func (c *Cache) restore(ctx context.Context, e *Entry) error {
+	c.mu.Lock()
+	v, err := c.look(ctx)
+	if err == nil {
+		err = c.claim(e.task, e.found.Files)
+	}
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(c.Config.Root)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	c.store.used(e.Key)
+	last := c.store.baseline(e.task.Name)
+	wrote, changed, err := c.replace(root, v, e, last)
+	if changed {
+		c.Changed()
+	}
+	if err != nil {
+		return err
+	}
+	if last == nil || last.Key != e.Key || changed {
+		e.made.Made = madeOf(e.found.Files, func(f File) bool {
+			return wrote[f.Path] || last != nil && last.Made[f.Path] != ""
+		})
+		_ = c.store.putBaseline(e.task.Name, &e.made) // without it a miss cannot be explained
+	}
+	return nil
+}
+
+// replace removes what an earlier run of the task made and this result lacks, and writes what differs. What nobody
+// knows to be made by the task is kept.
+func (c *Cache) replace(root *os.Root, v *view, e *Entry, last *baseline) (wrote map[string]bool, changed bool, err error) {
+	wrote = map[string]bool{}
+	if last != nil {
+		want := map[string]bool{}
+		for _, f := range e.found.Files {
+			want[f.Path] = true
+		}
+		for _, p := range slices.Backward(slices.Sorted(maps.Keys(last.Made))) {
+			now, ok := v.find(p)
+			if want[p] || !ok || !local(p) || madeDigest(now) != last.Made[p] {
+				continue
+			}
+			changed = true
+			if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) && !now.Folder {
+				return wrote, true, err
+			}
+		}
+	}
+	for _, f := range e.found.Files {
+		now, ok := v.find(f.Path)
+		if ok && now.same(f) || f.Folder && v.hasBelow(f.Path) {
+			continue
+		}
+		changed, wrote[f.Path] = true, true
+		if dir := path.Dir(f.Path); dir != "." {
+			if err := root.MkdirAll(dir, 0o777); err != nil {
+				return wrote, true, err
+			}
+		}
+		switch {
+		case f.Folder:
+			err = root.MkdirAll(f.Path, 0o777)
+		case f.Link != "":
+			if err = root.Remove(f.Path); err == nil || errors.Is(err, fs.ErrNotExist) {
+				err = root.Symlink(f.Link, f.Path)
+			}
+		default:
+			err = c.store.extract(f, root)
+		}
+		if err != nil {
+			return wrote, true, err
+		}
+	}
+	return wrote, changed, nil
+}
+
+// Clean removes what the last result of a task has of its outputs, if it is as the task made it.
+func (c *Cache) Clean(ctx context.Context, e *Entry) error {
+	if e.Result == Off {
+		return nil
+	}
+	last := c.store.baseline(e.task.Name)
+	if last == nil {
+		return nil
+	}
+	c.mu.Lock()
+	v, err := c.look(ctx)
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(c.Config.Root)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	none := &Entry{task: e.task}
+	_, _, err = c.replace(root, v, none, last)
+	c.Changed()
+	return err
+}
