@@ -13,8 +13,23 @@ const (
 	pollKill = 2 * time.Millisecond
 	pollTerm = 20 * time.Millisecond
 	weighing = 250 * time.Millisecond // how long before SIGKILL the processes that ignored SIGTERM are counted
-	giveUp   = 5 * time.Second        // how long after SIGKILL a process that is still there is reported
+	giveUp   = 5 * time.Second        // after how long without fewer processes those that survive SIGKILL are reported
 )
+
+// A decline follows how many of the killed processes are still there. Many need longer than giveUp on a busy machine.
+type decline struct {
+	least int
+	since time.Time
+}
+
+// stuck reports whether left has not become smaller for giveUp.
+func (d *decline) stuck(left int) bool {
+	now := time.Now()
+	if d.since.IsZero() || left < d.least {
+		d.least, d.since = left, now
+	}
+	return now.Sub(d.since) > giveUp
+}
 
 // A job is a command of a supervisor with all its descendants. Its fields are guarded by the supervisor's mu.
 type job struct {
@@ -34,6 +49,7 @@ type job struct {
 	weighed bool // left was counted before SIGKILL
 	termed  time.Time
 	killing time.Time
+	killed  decline
 	rewalk  time.Time    // when its descendants are listed again
 	due     time.Time    // when step is called next; zero: not planned
 	asked   map[int]bool // processes that got SIGTERM
@@ -64,7 +80,7 @@ func (s *supervisor) settle(ended []*job, none bool) {
 			if !c.said {
 				c.said = true
 				// The runner needs it if this supervisor is killed before its report.
-				s.tell(notice{kind: noticeEnded, id: c.id, code: uint32(c.code), signal: c.signal, told: c.told})
+				s.tellEnded(c)
 			}
 			s.step(c)
 		case !sure:
@@ -74,6 +90,10 @@ func (s *supervisor) settle(ended []*job, none bool) {
 			s.report(c, 0, unfit)
 		}
 	}
+}
+
+func (s *supervisor) tellEnded(c *job) {
+	s.tell(notice{kind: noticeEnded, id: c.id, code: uint32(c.code), signal: c.signal, told: c.told, left: uint32(c.left)})
 }
 
 func (s *supervisor) report(c *job, stuck int, unfit bool) {
@@ -146,6 +166,9 @@ func (s *supervisor) step(c *job) {
 		if left := s.lasting(c); len(left) > 0 || s.blind {
 			if !c.weighed {
 				c.left = len(left)
+				if c.said {
+					s.tellEnded(c) // now with their number
+				}
 			}
 			s.term(c)
 		}
@@ -160,13 +183,10 @@ func (s *supervisor) step(c *job) {
 	}
 	switch {
 	case !c.killing.IsZero():
-		if now.Sub(c.killing) > giveUp {
-			if stuck := len(living(s.members(c))); stuck > 0 {
-				s.report(c, stuck, true)
-				return
-			}
+		if stuck := s.kill(c); stuck > 0 {
+			s.report(c, stuck, true)
+			return
 		}
-		s.kill(c)
 		s.wake(c, max(pollKill, 2*time.Since(now))) // the tree needs processor time to exit
 	case !c.termed.IsZero():
 		s.wake(c, min(pollTerm, time.Until(c.termed.Add(Grace))))
@@ -219,8 +239,9 @@ func (s *supervisor) weigh(c *job) {
 
 // kill kills the processes of c as long as new ones appear, so that it overtakes a chain of processes that fork and
 // exit. Each round lists only this process's own children: those of a killed process become such. All descendants of
-// the command are listed now and then, because of processes that cannot be killed, and deep trees.
-func (s *supervisor) kill(c *job) {
+// the command are listed now and then, because of processes that cannot be killed, and deep trees. It returns the
+// number of those that cannot be killed, once that is sure.
+func (s *supervisor) kill(c *job) (stuck int) {
 	if c.ended.IsZero() && !c.counted {
 		if !c.termed.IsZero() {
 			s.weigh(c)
@@ -240,9 +261,14 @@ func (s *supervisor) kill(c *job) {
 		}
 	}
 	if start := time.Now(); !start.Before(c.rewalk) {
-		signalAll(s.members(c), syscall.SIGKILL)
+		left := living(s.members(c))
+		signalAll(left, syscall.SIGKILL)
 		c.rewalk = time.Now().Add(max(pollTerm, 4*time.Since(start)))
+		if c.killed.stuck(len(left)) {
+			return len(left)
+		}
 	}
+	return 0
 }
 
 // killAll kills the processes that list returns, again and again until it returns no new one, and returns them all.

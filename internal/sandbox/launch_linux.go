@@ -244,7 +244,7 @@ func (t *tree) orphan(due bool, killed, stuck int, began bool, how string) endin
 	end := ending{code: 128 + int(syscall.SIGKILL), signal: "SIGKILL", told: due, left: max(0, killed-1)}
 	if t.early != nil {
 		end = t.ending(*t.early)
-		end.left = killed
+		end.left = max(killed, end.left)
 	}
 	if !due {
 		end.told = true // no clock of the runner's ended it

@@ -55,11 +55,11 @@ func (t *tree) calm() (due bool, struck map[int]bool) {
 	return !t.due.IsZero(), t.struck
 }
 
-// bite kills the tree. A supervisor that still works can make its report; one that has failed, or reports nothing for
-// giveUp, is killed, and then orphaned cleans up.
+// bite kills the tree. A supervisor that still works can make its report; one that has failed, or reports nothing
+// although no process dies any more, is killed, and then orphaned cleans up.
 func (t *tree) bite() {
-	start := time.Now()
-	worked, before := start, -1
+	worked, before := time.Now(), -1
+	var alives decline
 	ping := t.link.ping()
 	for {
 		began := time.Now()
@@ -73,7 +73,7 @@ func (t *tree) bite() {
 		if t.link.ponged(ping) {
 			worked, ping = time.Now(), t.link.ping()
 		}
-		if time.Since(worked) > idleFor || time.Since(start) > giveUp {
+		if time.Since(worked) > idleFor || alives.stuck(alive) {
 			_ = t.link.proc.Kill()
 			return
 		}
@@ -120,7 +120,7 @@ func sweep() (found map[int]uint64, stuck int) {
 	supervisors.Lock()
 	defer supervisors.Unlock()
 	found = map[int]uint64{}
-	end := time.Now().Add(giveUp)
+	var there decline
 	for quiet := 0; quiet < 3; {
 		left := strays()
 		stuck = len(left)
@@ -145,7 +145,7 @@ func sweep() (found map[int]uint64, stuck int) {
 			}
 			signalAll(pids, syscall.SIGKILL)
 		}
-		if time.Now().After(end) {
+		if there.stuck(stuck) {
 			break
 		}
 		time.Sleep(time.Millisecond)

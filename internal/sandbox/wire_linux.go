@@ -26,7 +26,7 @@ const (
 	noticeHello byte = iota + 1 // sent once, before anything is started
 	noticePong
 	noticeNever  // the command was not started: code is the errno
-	noticeEnded  // the command has ended, processes of it are left: code, signal and told are final
+	noticeEnded  // the command has ended, processes of it are left: code, signal and told are final; sent again once they are counted
 	noticeReport // no process of it is left, except for stuck
 )
 
