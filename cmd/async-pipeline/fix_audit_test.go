@@ -95,7 +95,7 @@ func TestAuditFindsWhatWasTampered(t *testing.T) {
 			t.Errorf("%s was not recorded: %q", must, files)
 		}
 	}
-	every := os.Getenv("ASYNC_PIPELINE_SWEEP") == "full"
+	every := sweepFull()
 	tried := 0
 	for _, file := range files {
 		path := filepath.Join(dir, filepath.FromSlash(file))

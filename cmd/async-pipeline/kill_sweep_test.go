@@ -19,11 +19,13 @@ import (
 
 // sweepRounds is how many rounds a sweep has: 10, or 300 with ASYNC_PIPELINE_SWEEP=full; a short one fewer.
 func sweepRounds() int {
-	if os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" {
+	if sweepFull() {
 		return 300
 	}
 	return 10
 }
+
+func sweepFull() bool { return os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" }
 
 // sweepSeed is new each time; ASYNC_PIPELINE_SWEEP_SEED asks for the moments of an earlier sweep.
 func sweepSeed(t *testing.T) uint64 {

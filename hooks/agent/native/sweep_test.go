@@ -25,10 +25,13 @@ import (
 
 // sweepStep is how many bytes lie between two cuts of a sweep.
 func sweepStep() int {
-	if sweepFull() || !testing.Short() && !raceOn {
+	switch {
+	case sweepFull():
 		return 1
+	case testing.Short() || raceOn:
+		return 29
 	}
-	return 17
+	return 5
 }
 
 // lessGC: the heap of a sweep is small and what it throws away is not; a third of its time would go into looking for

@@ -28,9 +28,9 @@ func mergeCases() int {
 	case full:
 		return 10_000
 	case testing.Short():
-		return 150
+		return 50
 	}
-	return 500
+	return 200
 }
 
 // A mergeCase is a fix, a tree that it is applied to, and what a person asks for.

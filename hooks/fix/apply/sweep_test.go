@@ -83,12 +83,12 @@ func sweepTrees() (before, after fixtest.Files) {
 // A `fix apply` or `fix revert` that is killed at any moment leaves a tree that the next command makes whole.
 func TestKilledApply(t *testing.T) {
 	t.Parallel()
-	rounds := 20
+	rounds := 10
 	switch {
 	case full:
 		rounds = 250
 	case testing.Short():
-		rounds = 5
+		rounds = 3
 	}
 	for _, back := range []bool{false, true} {
 		killed(t, rounds, back)
