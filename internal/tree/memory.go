@@ -12,6 +12,7 @@ type memory struct {
 	Root    string
 	Boot    string
 	Start   int64
+	Starts  []int64 // of the entries, where they are of several walks
 	Entries []Entry
 	Facts   []fact
 }
@@ -26,6 +27,9 @@ func (m *Manifest) Save(w io.Writer, root, boot string, secret func(path string)
 	for i, e := range m.Entries {
 		if i < len(m.facts) && !secret(e.Path) {
 			stored.Entries, stored.Facts = append(stored.Entries, e), append(stored.Facts, m.facts[i])
+			if m.starts != nil {
+				stored.Starts = append(stored.Starts, m.starts[i])
+			}
 		}
 	}
 	return gob.NewEncoder(w).Encode(stored)
@@ -38,8 +42,9 @@ func Recall(r io.Reader, root, boot string) (*Manifest, error) {
 	if err := gob.NewDecoder(r).Decode(&m); err != nil {
 		return nil, err
 	}
-	if m.Version != memoryVersion || m.Root != root || m.Boot != boot || len(m.Entries) != len(m.Facts) {
+	if m.Version != memoryVersion || m.Root != root || m.Boot != boot || len(m.Entries) != len(m.Facts) ||
+		m.Starts != nil && len(m.Starts) != len(m.Entries) {
 		return nil, errors.New("the stored walk is not of this tree")
 	}
-	return &Manifest{Entries: m.Entries, facts: m.Facts, start: m.Start}, nil
+	return &Manifest{Entries: m.Entries, facts: m.Facts, start: m.Start, starts: m.Starts}, nil
 }

@@ -47,7 +47,7 @@ func (m *Manifest) cached(path string, now fact) (Entry, bool) {
 		return Entry{}, false
 	}
 	i, ok := m.index(path)
-	if !ok || m.facts[i] != now || !now.settled(m.start) || !m.Entries[i].Mode.IsRegular() {
+	if !ok || m.facts[i] != now || !now.settled(m.startOf(i)) || !m.Entries[i].Mode.IsRegular() {
 		return Entry{}, false
 	}
 	return m.Entries[i], true

@@ -33,6 +33,47 @@ type Manifest struct {
 
 	facts []fact // stat facts of Entries, same order; nil when the manifest was read from JSON. For Options.Known
 	start int64  // when the walk began, ns since 1970
+
+	starts []int64 // of each entry, when entries are of several walks; nil: start
+}
+
+// startOf returns when the walk began that found the i-th entry.
+func (m *Manifest) startOf(i int) int64 {
+	if m.starts == nil {
+		return m.start
+	}
+	return m.starts[i]
+}
+
+// Update replaces what m has of paths by what part has: a later walk with Only. It reports whether anything differs
+// but the times of the walks.
+func (m *Manifest) Update(part *Manifest, paths []string) (changed bool) {
+	if len(m.facts) != len(m.Entries) || len(part.facts) != len(part.Entries) {
+		panic("Update of a manifest without stat data")
+	}
+	for _, p := range outermost(paths) {
+		changed = m.replace(part, p, p+"\x00") || changed
+		changed = m.replace(part, p+"/", p+"0") || changed // 0 follows /
+	}
+	return changed
+}
+
+// replace replaces the entries from one path to before another, if any differs.
+func (m *Manifest) replace(part *Manifest, from, to string) bool {
+	a, _ := m.index(from)
+	b, _ := m.index(to)
+	c, _ := part.index(from)
+	d, _ := part.index(to)
+	if slices.Equal(m.Entries[a:b], part.Entries[c:d]) && slices.Equal(m.facts[a:b], part.facts[c:d]) {
+		return false
+	}
+	if m.starts == nil {
+		m.starts = slices.Repeat([]int64{m.start}, len(m.Entries))
+	}
+	m.Entries = slices.Replace(m.Entries, a, b, part.Entries[c:d]...)
+	m.facts = slices.Replace(m.facts, a, b, part.facts[c:d]...)
+	m.starts = slices.Replace(m.starts, a, b, slices.Repeat([]int64{part.start}, d-c)...)
+	return true
 }
 
 // Digest returns one sha256:<hex> over the files and symlinks: for each, in order of path,

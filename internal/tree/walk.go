@@ -30,6 +30,10 @@ type Options struct {
 	// Known is an earlier walk of the same place: a file is not read again when device, inode, size, mtime and
 	// ctime (ns) are the same and it was not touched since that walk began (git's rule for racily clean files).
 	Known *Manifest
+
+	// Only are the paths to walk, each with all below it, nil for all. The folders on the way to one are listed in the
+	// manifest, without what else is in them. What is not there is left out.
+	Only []string
 }
 
 // Walk makes the manifest of root, which may itself be reached through a symlink. FIFOs, sockets, devices and
@@ -40,11 +44,55 @@ func Walk(ctx context.Context, root string, o Options) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("walk: %w", err)
 	}
-	return (&walk{ctx: ctx, o: o}).run(root, dir)
+	return (&walk{ctx: ctx, o: o, ways: waysTo(o.Only)}).run(root, dir)
+}
+
+// waysTo returns the names to look at in each folder that is on the way to one of paths, and not below one.
+func waysTo(paths []string) map[string][]string {
+	if paths == nil || slices.Contains(paths, "") {
+		return nil
+	}
+	ways, seen := map[string][]string{}, map[string]bool{}
+	for _, p := range outermost(paths) {
+		for !seen[p] && p != "" {
+			seen[p] = true
+			dir, name := "", p
+			if i := strings.LastIndexByte(p, '/'); i >= 0 {
+				dir, name = p[:i], p[i+1:]
+			}
+			ways[dir] = append(ways[dir], name)
+			p = dir
+		}
+	}
+	return ways
+}
+
+// outermost returns paths without those that are below others.
+func outermost(paths []string) []string {
+	in := map[string]bool{}
+	for _, p := range paths {
+		in[p] = true
+	}
+	var all []string
+	for p := range in {
+		up := p
+		for i := strings.LastIndexByte(up, '/'); i >= 0; i = strings.LastIndexByte(up, '/') {
+			if up = up[:i]; in[up] {
+				break
+			}
+		}
+		if up == p || !in[up] {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 func (w *walk) run(root string, dir *os.File) (*Manifest, error) {
 	m := &Manifest{start: time.Now().UnixNano()}
+	if w.ways != nil && len(w.ways) == 0 {
+		return m, dir.Close()
+	}
 	w.Push(job{in: &folder{file: dir, fd: int(dir.Fd())}})
 	workers := make([]*worker, min(max(2, runtime.GOMAXPROCS(0)), 8))
 	var wg sync.WaitGroup
@@ -118,8 +166,9 @@ type walk struct {
 	Stack[job]
 	ctx  context.Context
 	o    Options
-	skip sync.Mutex // locked while Skip is called
-	seen func()     // for tests: called when a file has been read, before its stat data are compared
+	ways map[string][]string // see waysTo; nil for everything
+	skip sync.Mutex          // locked while Skip is called
+	seen func()              // for tests: called when a file has been read, before its stat data are compared
 }
 
 type item struct {
@@ -179,6 +228,11 @@ func (h *worker) list(f *folder) error {
 	}
 	f.refs.Store(1)
 	defer f.release()
+	if names, ok := h.ways[f.path]; ok {
+		f.refs.Add(1)
+		h.Push(job{f, names})
+		return nil
+	}
 	for {
 		names, err := f.file.Readdirnames(1024)
 		for part := range slices.Chunk(names, chunk) {

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -426,5 +427,73 @@ func TestWalkClosesWhatItOpens(t *testing.T) {
 	}
 	if after := open(); after > before {
 		t.Errorf("%d open files before, %d after", before, after)
+	}
+}
+
+// A walk of some paths finds what a whole walk finds there, and brings it up to date.
+func TestWalkOnly(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "a/b/one=1", "a/b-c=2", "a/b/d/two=3", "ab/three=4", "e/f/g/four=5", "l->a", "top=6")
+	time.Sleep(50 * time.Millisecond)
+	for _, tt := range []struct {
+		only, want string
+	}{
+		{"a/b", "a a/b a/b/d a/b/d/two a/b/one"},
+		{"a/b a/b/d a/b/d/two", "a a/b a/b/d a/b/d/two a/b/one"},
+		{"a/b/one top", "a a/b a/b/one top"},
+		{"e/f/g/none none e/none/x", "e e/f e/f/g"},
+		{"l/b/one", "l"}, // no link is followed
+		{"top/x", "top"},
+		{"", "a a/b a/b-c a/b/d a/b/d/two a/b/one ab ab/three e e/f e/f/g e/f/g/four l top"},
+	} {
+		only := strings.Fields(tt.only)
+		if tt.only == "" {
+			only = []string{"", "a"}
+		}
+		var got []string
+		for _, e := range mustWalk(t, root, Options{Only: only}).Entries {
+			got = append(got, e.Path)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%q: %q, want %q", only, got, tt.want)
+		}
+	}
+	if m := mustWalk(t, root, Options{Only: []string{}}); len(m.Entries) != 0 {
+		t.Errorf("of no path: %v", m.Entries)
+	}
+
+	known := mustWalk(t, root, Options{})
+	put(t, root, "a/b/one=7", "a/b/new=8", "top=9", "a/b.x=10")
+	must(t, os.RemoveAll(filepath.Join(root, "a/b/d")))
+	only := []string{"a/b", "e/f"}
+	if !known.Update(mustWalk(t, root, Options{Only: only, Known: known}), only) {
+		t.Error("nothing was brought up to date")
+	}
+	want := mustWalk(t, root, Options{})
+	for _, e := range want.Entries {
+		got, ok := known.Find(e.Path)
+		if e.Path != "top" && e.Path != "a/b.x" && (!ok || got != e) || e.Path == "a/b.x" && ok || e.Path == "top" && got == e {
+			t.Errorf("%s: %v %v, want %v", e.Path, ok, got, e)
+		}
+	}
+	if _, ok := known.Find("a/b/d/two"); ok || len(known.Entries) != len(want.Entries)-1 {
+		t.Errorf("%d entries, want all but a/b.x of %d", len(known.Entries), len(want.Entries))
+	}
+	if known.Update(mustWalk(t, root, Options{Only: only, Known: known}), only) {
+		t.Error("nothing changed, and something was brought up to date")
+	}
+	// What was found by the part is as fresh as the part, what was not is as old as the whole walk.
+	time.Sleep(50 * time.Millisecond)
+	only = []string{"top", "a/b"}
+	known.Update(mustWalk(t, root, Options{Only: only, Known: known}), only)
+	var b bytes.Buffer
+	must(t, known.Save(&b, root, "boot", func(string) bool { return false }))
+	again, err := Recall(&b, root, "boot")
+	must(t, err)
+	for i, e := range again.Entries {
+		if start, want := again.startOf(i), known.startOf(i); start != want || strings.Contains(" top a/b/one a/b/new ", " "+e.Path+" ") == (start == known.start) {
+			t.Errorf("%s was found by a walk of %d, want %d", e.Path, start, want)
+		}
 	}
 }
