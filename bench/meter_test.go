@@ -26,14 +26,14 @@ const longest = 5 * time.Minute
 // metered runs a command from a process that is small. Linux counts what the parent holds when a process is started
 // into the peak of the child (setmax_mm_hiwater_rss in fs/exec.c), and a benchmark that has written many files
 // holds much.
-func metered(dir string, argv []string) (cost, error) {
+func metered(dir string, argv []string, env ...string) (cost, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), longest+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], argv...)
 	cmd.Dir = dir
 	var said, out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &out
-	cmd.Env = append(os.Environ(), "CI=1", "TERM=dumb", meterMark+"=1")
+	cmd.Env = append(append(os.Environ(), "CI=1", "TERM=dumb", meterMark+"=1"), env...)
 	if err := cmd.Run(); err != nil {
 		return cost{}, fmt.Errorf("%v: %w\n%s", argv, err, out.Bytes())
 	}

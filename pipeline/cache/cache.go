@@ -110,33 +110,19 @@ func (c *Cache) open() error {
 		c.store.dir = c.Dir
 		c.key, c.err = c.store.open(!c.Peek)
 		c.memory = memory{dir: c.Dir, root: c.Config.Root}
+		var named, wanted []pattern
 		for _, t := range c.Config.Tasks {
-			var in []pattern
-			if len(t.Inputs) > 0 {
-				in = append(parseAll(t.Inputs), parseAll(escapeAll(t.Reads))...)
-			}
-			c.memory.wanted = append(append(c.memory.wanted, in...), parseAll(t.Outputs)...)
+			of := scopeOf(t)
+			wanted = append(append(wanted, of.in...), of.makes...)
 			// A pattern of inputs names what git ignores by the folder before its first wildcard.
-			in = slices.DeleteFunc(in, func(p pattern) bool { return p.not || p.folder == "" })
-			c.memory.named = append(append(c.memory.named, in...), parseAll(t.Outputs)...)
+			named = append(named, slices.DeleteFunc(of.in, func(p pattern) bool { return p.folder == "" })...)
+			named = append(named, of.makes...)
 		}
-		c.memory.named, c.memory.wanted = onlyOnce(c.memory.named), onlyOnce(c.memory.wanted)
+		c.memory.named, c.memory.wanted = newIndex(named), newIndex(wanted)
 		c.claims = map[string]string{}
 		c.programs.load(c.Dir)
 	})
 	return c.err
-}
-
-// onlyOnce removes patterns that take away, and doubles.
-func onlyOnce(all []pattern) []pattern {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(p pattern) bool {
-		if p.not || seen[p.text] {
-			return true
-		}
-		seen[p.text] = true
-		return false
-	})
 }
 
 // Look returns what is known of a task that is about to run: after what it depends on has ended. nil: the task has no
@@ -161,9 +147,11 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 		return off(err.Error())
 	}
 	e.at = time.Now().UnixNano()
-	if e.inputs, e.before, err = c.inputs(ctx, t); err != nil {
+	v, inputs, before, err := c.inputs(ctx, t)
+	if err != nil {
 		return off(err.Error())
 	}
+	e.inputs, e.before = inputs, before
 	e.root = directories(e.inputs, func(Digest, []byte) {})
 	e.made, err = c.describe(ctx, t, d, e.root)
 	if err != nil {
@@ -174,7 +162,7 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 		e.Result = Forced
 		return e
 	}
-	e.found, err = c.find(t, e.Key)
+	e.found, err = c.find(v, t, e.Key)
 	if err == nil {
 		e.Result = Hit
 		return e
@@ -184,10 +172,31 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	return e
 }
 
-// look returns a view of the tree that has what every task that has ended made. c.mu is locked.
-func (c *Cache) look(ctx context.Context) (*view, error) {
+// scopeOf returns what a task has to do with by itself.
+func scopeOf(t *pipeline.Task) scope {
+	of := scope{makes: parseAll(t.Outputs)}
+	if len(t.Inputs) > 0 {
+		of.in = append(parseAll(t.Inputs), parseAll(escapeAll(t.Reads))...)
+	}
+	return of
+}
+
+// look returns a view of what a task has to do with, as every task that has ended left it. c.mu is locked.
+func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*view, error) {
 	if c.seen != nil {
 		return c.seen, nil
+	}
+	of := scopeOf(t)
+	for _, d := range c.dependencies(t) {
+		of.makes = append(of.makes, parseAll(d.Outputs)...)
+	}
+	for _, p := range slices.Concat(of.in, of.makes) {
+		if !p.not {
+			of.paths = append(of.paths, p.folder)
+		}
+	}
+	if v, ok, err := c.memory.part(ctx, of); ok || err != nil {
+		return v, err
 	}
 	v, err := c.memory.look(ctx)
 	if err != nil {
@@ -208,7 +217,7 @@ func (c *Cache) Changed() {
 var errExpired = errors.New("it expired")
 
 // find returns the result of a key, with all that is needed to use it.
-func (c *Cache) find(t *pipeline.Task, key string) (Result, error) {
+func (c *Cache) find(v *view, t *pipeline.Task, key string) (Result, error) {
 	r, err := c.store.action(key)
 	if err != nil {
 		return r, err
@@ -219,17 +228,12 @@ func (c *Cache) find(t *pipeline.Task, key string) (Result, error) {
 	if r.Log.Size > 0 && !c.store.has(r.Log) {
 		return r, errDamaged
 	}
-	c.mu.Lock()
-	v := c.seen
-	c.mu.Unlock()
 	for _, f := range r.Files {
 		if f.Folder || f.Link != "" {
 			continue
 		}
-		if v != nil {
-			if now, ok := v.find(f.Path); ok && now.same(f) {
-				continue
-			}
+		if now, ok := v.find(f.Path); ok && now.same(f) {
+			continue
 		}
 		if t.Cache.NoOutputs {
 			return r, fmt.Errorf("output %s is not as the task made it, and is not stored", f.Path)

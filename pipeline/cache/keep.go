@@ -30,14 +30,7 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		return nil
 	}
 	c.Changed()
-	inputs, files, err := c.inputs(ctx, e.task)
-	if err != nil {
-		e.NotStored = err.Error()
-		return nil //nolint:nilerr // it is said
-	}
-	c.mu.Lock()
-	v, err := c.look(ctx)
-	c.mu.Unlock()
+	v, inputs, files, err := c.inputs(ctx, e.task)
 	if err != nil {
 		e.NotStored = err.Error()
 		return nil //nolint:nilerr // it is said

@@ -58,12 +58,12 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 
 // inputs returns the input root of a task: its inputs, what its file functions read, and the outputs of all that it
 // depends on. before are its own outputs as they are now.
-func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) (files, before []File, err error) {
+func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) (v *view, files, before []File, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v, err := c.look(ctx)
+	v, err = c.look(ctx, t)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	before, _ = v.outputs(t.Outputs)
 	patterns := t.Inputs
@@ -72,7 +72,7 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) (files, before []F
 	}
 	files, err = v.inputs(c.Config.Root, patterns, t.Outputs)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	var more []File
 	for _, d := range c.dependencies(t) {
@@ -82,13 +82,13 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) (files, before []F
 		}
 	}
 	if len(more) == 0 {
-		return files, before, nil
+		return v, files, before, nil
 	}
 	own := parseAll(t.Outputs)
 	more = slices.DeleteFunc(more, func(f File) bool { return matches(own, f.Path) })
 	files = append(slices.Clone(files), more...)
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), before, nil
+	return v, slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), before, nil
 }
 
 // escapeAll returns patterns that match only the files of these names.

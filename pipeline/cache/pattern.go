@@ -80,3 +80,57 @@ func matches(all []pattern, name string) bool {
 	}
 	return false
 }
+
+// An index finds the patterns that may match a path without trying them all.
+type index struct {
+	at    map[string][]pattern // by folder
+	ways  map[string]bool      // folders on the way to one of at, and those themselves
+	texts string               // of all, a line each
+}
+
+// newIndex indexes patterns, but for those that take away.
+func newIndex(all []pattern) index {
+	x := index{at: map[string][]pattern{}, ways: map[string]bool{}}
+	seen := map[string]bool{}
+	for _, p := range all {
+		if p.not || seen[p.text] {
+			continue
+		}
+		seen[p.text] = true
+		x.at[p.folder] = append(x.at[p.folder], p)
+		x.texts += p.text + "\n"
+		for dir := p.folder; dir != "" && !x.ways[dir]; dir = parent(dir) {
+			x.ways[dir] = true
+		}
+	}
+	return x
+}
+
+// parent returns the folder of a path; of one in the root, "".
+func parent(name string) string {
+	return name[:max(0, strings.LastIndexByte(name, '/'))]
+}
+
+// some reports whether ok is true of a pattern whose folder is name, or a folder that name is in.
+func (x *index) some(name string, ok func(p *pattern) bool) bool {
+	for dir := name; ; dir = parent(dir) {
+		for i := range x.at[dir] {
+			if ok(&x.at[dir][i]) {
+				return true
+			}
+		}
+		if dir == "" {
+			return false
+		}
+	}
+}
+
+// wants reports whether a pattern matches a path, or may match what is below it.
+func (x *index) wants(name string, isDir bool) bool {
+	return isDir && x.ways[name] || x.some(name, func(p *pattern) bool { return p.match(name) || isDir && !p.plain })
+}
+
+// names reports whether a pattern names a path or what may be below it: by a folder that holds it, or altogether.
+func (x *index) names(name string, isDir bool) bool {
+	return isDir && x.ways[name] || x.some(name, func(p *pattern) bool { return p.folder != "" || p.match(name) })
+}

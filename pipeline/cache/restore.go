@@ -32,7 +32,7 @@ func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, 
 
 func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	c.mu.Lock()
-	v, err := c.look(ctx)
+	v, err := c.look(ctx, e.task)
 	if err == nil {
 		err = c.claim(e.task, e.found.Files)
 	}
@@ -121,7 +121,7 @@ func (c *Cache) Clean(ctx context.Context, e *Entry) error {
 		return nil
 	}
 	c.mu.Lock()
-	v, err := c.look(ctx)
+	v, err := c.look(ctx, e.task)
 	c.mu.Unlock()
 	if err != nil {
 		return err

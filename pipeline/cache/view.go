@@ -44,13 +44,15 @@ type choice struct {
 type memory struct {
 	dir    string // where it is stored
 	root   string
-	named  []pattern // of all tasks: what is walked although git ignores it
-	wanted []pattern // of all tasks: nothing else is read
+	named  index // of all tasks: what is walked although git ignores it
+	wanted index // of all tasks: nothing else is read
 	known  *tree.Manifest
 	ignore ignoreList
 	loaded bool
-	global string // the person's own file of rules for all repositories
-	stale  bool   // what is stored is older than known
+	walked bool     // known is of this run
+	made   []string // what appeared since git was asked what it ignores, and no task looked at as an input
+	global string   // the person's own file of rules for all repositories
+	stale  bool     // what is stored is older than known
 }
 
 // An ignoreList is what git ignored when it was asked, and what it said that of.
@@ -107,66 +109,77 @@ func (m *memory) look(ctx context.Context) (*view, error) {
 		m.load()
 	}
 	rules := m.rules(ctx)
-	asked := m.known == nil || m.ignore.Rules != rules
+	asked := m.known == nil || m.ignore.Rules != rules || len(m.made) > 0
 	if asked {
 		if err := m.ask(ctx, rules); err != nil {
 			return nil, err
 		}
 	}
-	found, err := m.walk(ctx)
+	found, err := m.walk(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	if !asked && m.mayBeIgnored(found) {
+	if fresh, changed := m.unknown(found, nil); !asked && (changed || len(fresh) > 0) {
 		if err := m.ask(ctx, rules); err != nil {
 			return nil, err
 		}
 		m.known = found
-		if found, err = m.walk(ctx); err != nil {
+		if found, err = m.walk(ctx, nil); err != nil {
 			return nil, err
 		}
 	}
 	if m.known == nil || !slices.Equal(m.known.Entries, found.Entries) {
 		m.stale = true
 	}
-	m.known = found
+	m.known, m.walked = found, true
 	return m.view(found), nil
 }
 
-func (m *memory) walk(ctx context.Context) (*tree.Manifest, error) {
-	return tree.Walk(ctx, m.root, tree.Options{Known: m.known, Skip: func(p string, isDir bool) bool {
-		return !m.isWanted(p, isDir) || isIgnored(m.ignore.Top, p) && !m.isNamed(p, isDir)
-	}})
+// A scope is what a task has to do with, of a tree.
+type scope struct {
+	in, makes []pattern // inputs and outputs
+	paths     []string  // the folders of these; one of them may be "", all
 }
 
-// isWanted reports whether a pattern matches p, or may match what is below it.
-func (m *memory) isWanted(p string, isDir bool) bool {
-	if !isDir && path.Base(p) == ".gitignore" {
-		return true // see mayBeIgnored
+// part returns a view of a scope. Everything else is as it was when the tree was walked. ok is false if all of the tree
+// must be walked.
+func (m *memory) part(ctx context.Context, of scope) (_ *view, ok bool, err error) {
+	if !m.walked || slices.Contains(of.paths, "") || m.ignore.Rules != m.rules(ctx) {
+		return nil, false, nil
 	}
-	for i := range m.wanted {
-		w := &m.wanted[i]
-		if w.match(p) || isDir && (within(w.folder, p) || !w.plain && within(p, w.folder)) {
-			return true
-		}
-	}
-	return false
-}
-
-// isNamed reports whether a pattern names p, or what may be below p.
-func (m *memory) isNamed(p string, isDir bool) bool {
-	for i := range m.named {
-		n := &m.named[i]
-		switch {
-		case n.folder == "":
-			if n.match(p) {
-				return true
+	paths := slices.Clone(of.paths)
+	for _, p := range of.paths {
+		for dir := parent(p); ; dir = parent(dir) {
+			paths = append(paths, path.Join(dir, ".gitignore"))
+			if dir == "" {
+				break
 			}
-		case within(p, n.folder), isDir && within(n.folder, p):
-			return true
 		}
 	}
-	return false
+	found, err := m.walk(ctx, paths)
+	if err != nil {
+		return nil, false, err
+	}
+	isInput := func(p string) bool { return matches(of.in, p) }
+	fresh, rules := m.unknown(found, paths)
+	if rules || slices.ContainsFunc(m.made, isInput) || slices.ContainsFunc(fresh, isInput) {
+		return nil, false, nil // git must be asked
+	}
+	m.made = append(m.made, fresh...)
+	if m.known.Update(found, paths) {
+		m.stale = true
+	}
+	return m.view(found), true, nil
+}
+
+// walk walks the tree, or only some paths.
+func (m *memory) walk(ctx context.Context, only []string) (*tree.Manifest, error) {
+	return tree.Walk(ctx, m.root, tree.Options{Known: m.known, Only: only, Skip: func(p string, isDir bool) bool {
+		if !m.wanted.wants(p, isDir) && (isDir || path.Base(p) != ".gitignore") { // see unknown
+			return true
+		}
+		return isIgnored(m.ignore.Top, p) && !m.named.names(p, isDir)
+	}})
 }
 
 // isIgnored reports whether p is one of top, or below one.
@@ -183,25 +196,40 @@ func isIgnored(top []string, p string) bool {
 	}
 }
 
-// mayBeIgnored reports whether git must be asked again: there is a new path, or a file of rules changed.
-func (m *memory) mayBeIgnored(found *tree.Manifest) bool {
-	old := m.known.Entries
+// unknown returns the new files of a walk: git was not asked whether it ignores them. rules reports whether a file of
+// rules appeared, changed or vanished. only are the paths that were walked, nil for all.
+func (m *memory) unknown(found *tree.Manifest, only []string) (fresh []string, rules bool) {
+	if m.known == nil {
+		return nil, true
+	}
+	isRules := func(p string) bool { return path.Base(p) == ".gitignore" }
 	for i := range found.Entries {
 		e := &found.Entries[i]
-		for len(old) > 0 && old[0].Path < e.Path {
-			old = old[1:]
-		}
-		if len(old) == 0 || old[0].Path != e.Path {
-			if secretFile(e.Path) || isIgnored(m.ignore.Top, e.Path) {
-				continue
-			}
-			return true
-		}
-		if path.Base(e.Path) == ".gitignore" && old[0].Digest != e.Digest {
-			return true
+		old, ok := m.known.Find(e.Path)
+		switch {
+		case e.Mode.IsDir():
+		case ok:
+			rules = rules || isRules(e.Path) && old.Digest != e.Digest
+		case !secretFile(e.Path) && !isIgnored(m.ignore.Top, e.Path):
+			fresh = append(fresh, e.Path)
+			rules = rules || isRules(e.Path)
 		}
 	}
-	return false
+	vanished := func(p string) bool {
+		if !isRules(p) {
+			return false
+		}
+		_, there := found.Find(p)
+		return !there
+	}
+	if only == nil {
+		rules = rules || slices.ContainsFunc(m.known.Entries, func(e tree.Entry) bool { return vanished(e.Path) })
+	}
+	for _, p := range only {
+		_, was := m.known.Find(p)
+		rules = rules || was && vanished(p)
+	}
+	return fresh, rules
 }
 
 // rules returns a digest of what git decides by, but for the .gitignore files, which a walk sees.
@@ -230,9 +258,7 @@ func (m *memory) rules(ctx context.Context) string {
 			break
 		}
 	}
-	for _, n := range m.named {
-		fmt.Fprintln(h, n.text)
-	}
+	_, _ = io.WriteString(h, m.named.texts) // a hash never fails
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -265,7 +291,7 @@ func gitFolder(file string) string {
 
 // ask asks git what it ignores, and whether the cache is its own. Without a repository nothing is ignored.
 func (m *memory) ask(ctx context.Context, rules string) error {
-	m.ignore = ignoreList{}
+	m.ignore, m.made = ignoreList{}, nil
 	if err := foreign(ctx, m.dir); err != nil {
 		return err
 	}
