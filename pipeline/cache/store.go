@@ -201,7 +201,7 @@ func (s *store) putAction(key string, r Result) error {
 		return err
 	}
 	b := r.encode()
-	return recordfile.Write(at, append([]byte(digestOf(b).Hash+"\n"), b...), true)
+	return recordfile.Write(at, append([]byte(digestOf(b).Hash+"\n"), b...), false) // not synced: it has its own digest
 }
 
 // A baseline is what the last pass of a task was made of: what a miss is compared with.

@@ -1,0 +1,78 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// While a run changes the tree, each task sees what a whole walk and git would show it.
+func TestPartsAgreeWithWholeWalks(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	seed := rand.Uint64()
+	for n := range uint64(8) {
+		t.Run(fmt.Sprintf("%d-%d", seed, n), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, n))
+			root := filepath.Join(t.TempDir(), "tree")
+			must(t, os.MkdirAll(root, 0o755))
+			must(t, exec.CommandContext(t.Context(), "git", "-C", root, "init", "-q").Run())
+			tasks := []*pipeline.Task{
+				{Name: "a", Inputs: []string{"a/**"}, Outputs: []string{"gen/a.txt"}},
+				{Name: "b", Inputs: []string{"b/**/*.txt", "top.txt", "!b/d/**"}, Outputs: []string{"out/b/**"}, DependsOn: []string{"a"}},
+				{Name: "c", Inputs: []string{"gen/**"}, DependsOn: []string{"b"}},
+				{Name: "d", Inputs: []string{"a/d/x.txt", "b/d/**"}},
+				{Name: "e", Inputs: []string{"**/x.txt"}},
+				{Name: "f", Inputs: []string{"a/d/**", "out/**"}},
+			}
+			p := newProject(t, root, filepath.Join(root, ".async", "cache"), tasks...)
+			p.write(".gitignore", ".async/\nout/\n")
+			p.write("a/d/x.txt", "x")
+			c := p.cache()
+			files := []string{
+				"top.txt", "a/x.txt", "a/d/x.txt", "b/x.txt", "b/d/x.txt", "b/e/y.txt", "gen/a.txt", "gen/x.txt", "out/b/1", "out/x.txt", "other/x.txt",
+			}
+			rules := []string{".async/\n", "x.txt\n.async/\n", "d/\n.async/\nout\n"}
+			for range 12 {
+				at := files[rng.IntN(len(files))]
+				switch rng.IntN(6) {
+				case 0:
+					must(t, os.RemoveAll(filepath.Join(root, at)))
+				case 1:
+					must(t, os.RemoveAll(filepath.Join(root, filepath.Dir(at), ".gitignore")))
+				case 2:
+					p.write(filepath.Join(filepath.Dir(at), ".gitignore"), rules[rng.IntN(len(rules))])
+				default:
+					p.write(at, []string{"x", "y", "longer"}[rng.IntN(3)])
+				}
+				c.Changed()
+				task := tasks[rng.IntN(len(tasks))]
+				_, got, gotOut, err := c.inputs(openCache(t, c), task)
+				must(t, err)
+				whole := p.cache(func(c *Cache) { c.Peek, c.Dir = true, filepath.Join(root, ".async", "none") })
+				_, want, wantOut, err := whole.inputs(openCache(t, whole), task)
+				must(t, err)
+				if !slices.Equal(got, want) || !slices.Equal(gotOut, wantOut) {
+					t.Fatalf("after a change of %s, %s has %v and made %v; a whole walk says %v and %v", at, task.Name, got, gotOut, want, wantOut)
+				}
+			}
+		})
+	}
+}
+
+func openCache(t rapid.TB, c *Cache) context.Context {
+	t.Helper()
+	must(t, c.open())
+	return context.Background()
+}
