@@ -31,10 +31,11 @@ type entry struct {
 var table = map[string]entry{
 	"cmd/async-pipeline":               {9, []string{"..."}},
 	"cmd/scripted-model":               {7, []string{"internal/model/modeltest"}},
-	"cmd/async-pipeline/internal/view": {6, []string{"pipeline", "pipeline/record", "hooks/fix", "hooks/fix/apply", "internal/journal", "internal/patch", "internal/testreport"}},
+	"cmd/async-pipeline/internal/view": {6, []string{"pipeline", "pipeline/flake", "pipeline/record", "hooks/fix", "hooks/fix/apply", "internal/journal", "internal/patch", "internal/testreport"}},
 	"hooks":                            {5, []string{"pipeline", "pipeline/record", "scratch", "hooks/...", "internal/..."}},
-	"pipeline/run":                     {5, []string{"pipeline", "pipeline/cache", "pipeline/record", "pipeline/task", "internal/sandbox", "internal/git"}},
+	"pipeline/run":                     {5, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "pipeline/task", "internal/sandbox", "internal/git"}},
 	"pipeline/cache":                   {3, []string{"pipeline", "internal/git", "internal/recordfile", "internal/tree"}},
+	"pipeline/flake":                   {3, []string{"pipeline/record", "internal/recordfile"}},
 	"pipeline/task":                    {4, []string{"pipeline", "pipeline/cache", "pipeline/record", "internal/sandbox"}},
 	"hooks/reproduce":                  {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/fix", "hooks/failedtask", "hooks/homes", "hooks/progress", "internal/..."}},
 	"hooks/attempt":                    {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/agent", "hooks/budget", "hooks/fix/...", "hooks/failedtask", "hooks/homes", "hooks/progress", "internal/..."}},

@@ -11,6 +11,7 @@
 //	baselines/<task>.json   of what the last pass of a task was made, to say why a later run misses
 //	walk, ignored.json      the last walk of the tree: files that did not change are not read again
 //	programs.json           digests of programs
+//	outcomes-*.json         of pipeline/flake: which keys failed and passed
 //	collected               its time is when old results were removed last
 //	key                     the key of the hashes of environment values, which are stored in no other form
 //
@@ -85,6 +86,8 @@ type Entry struct {
 
 	// NotStored is why a task that passed was not stored; empty: it was, or did not pass.
 	NotStored string
+	// Unchanged is whether inputs, programs and environment were the same when the task had ended; nil: nobody looked.
+	Unchanged *bool
 
 	task   *pipeline.Task
 	found  Result

@@ -45,22 +45,11 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		return nil
 	}
 	blobs := map[Digest][]byte{}
-	if root := directories(inputs, func(d Digest, b []byte) { blobs[d] = slices.Clone(b) }); root != e.root {
-		e.NotStored = "its inputs changed while it ran: " + firstDifference(e.inputs, inputs)
+	root := directories(inputs, func(d Digest, b []byte) { blobs[d] = slices.Clone(b) })
+	e.NotStored = c.changed(ctx, e, v, inputs, root)
+	e.Unchanged = new(e.NotStored == "")
+	if e.NotStored != "" {
 		return nil
-	}
-	for _, f := range inputs {
-		if v.changed[f.Path] > e.at { // and back again
-			e.NotStored = "its inputs changed while it ran: " + f.Path
-			return nil
-		}
-	}
-	if d, err := c.Describe(e.task); err != nil {
-		e.NotStored = err.Error()
-		return nil //nolint:nilerr // it is said
-	} else if now, err := c.describe(ctx, e.task, d, e.root); err != nil || now.Key != e.Key {
-		e.NotStored = "its programs or its environment changed while it ran"
-		return nil //nolint:nilerr // it is said
 	}
 	if name := linked(files, e.task.Outputs); name != "" {
 		e.NotStored = name + " is a link: what is behind it is not seen"
@@ -80,6 +69,59 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		e.NotStored = err.Error()
 	}
 	return nil
+}
+
+// Compare finds out for a task that has ended, and is not to be stored, whether it was made of the same as when it
+// began. See Entry.Unchanged.
+func (c *Cache) Compare(ctx context.Context, e *Entry) {
+	c.Changed()
+	if e == nil || e.Result == Off {
+		return
+	}
+	inputs, _, err := c.inputs(ctx, e.task)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	v, err := c.look(ctx)
+	c.mu.Unlock()
+	if err != nil {
+		return
+	}
+	why := c.changed(ctx, e, v, inputs, directories(inputs, func(Digest, []byte) {}))
+	e.Unchanged = new(why == "")
+}
+
+// changed returns what of a task is not as it was when the task began, or "". v, inputs and their root are of now.
+func (c *Cache) changed(ctx context.Context, e *Entry, v *view, inputs []File, root Digest) string {
+	if root != e.root {
+		return "its inputs changed while it ran: " + firstDifference(e.inputs, inputs)
+	}
+	for _, f := range inputs {
+		if v.changed[f.Path] > e.at { // and back again
+			return "its inputs changed while it ran: " + f.Path
+		}
+	}
+	d, err := c.Describe(e.task)
+	if err != nil {
+		return err.Error()
+	}
+	if now, err := c.describe(ctx, e.task, d, e.root); err != nil || now.Key != e.Key {
+		return "its programs or its environment changed while it ran"
+	}
+	return ""
+}
+
+// PassedIn returns the run whose result is stored for the key of an entry, or "".
+func (c *Cache) PassedIn(e *Entry) string {
+	if e == nil || e.Key == "" {
+		return ""
+	}
+	r, err := c.store.action(e.Key)
+	if err != nil {
+		return ""
+	}
+	return r.Run
 }
 
 // linked returns the first of files that is a link where a pattern names a folder.

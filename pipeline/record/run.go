@@ -97,6 +97,13 @@ type Cache struct {
 	NotStored *string `json:"not_stored"` // why the result of a task that passed is not in the cache
 	Run       *string `json:"run"`        // of a hit: the run that made the result
 	SavedMS   *int64  `json:"saved_ms"`   // of a hit: how long the task took then
+
+	// Unchanged is whether the inputs, programs and environment of a task that ran were the same when it ended: only
+	// then Key tells what it was made of. nil: nobody looked.
+	Unchanged *bool `json:"unchanged"`
+	// Flaky is of a task that failed the run in which it passed with the same key, and of one that passed a run in which
+	// it failed; nil: none is known.
+	Flaky *string `json:"flaky"`
 }
 
 // Errors to test for.

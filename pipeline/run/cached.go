@@ -11,6 +11,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+	"github.com/async-pipeline/async-pipeline/pipeline/flake"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -54,13 +55,16 @@ func (w *walker) store(ctx context.Context, e *cache.Entry, got *record.Task) {
 	if w.r.Cache == nil {
 		return
 	}
-	if e == nil || got.Status != record.Passed {
+	switch {
+	case e != nil && got.Status == record.Failed && ctx.Err() == nil:
+		w.r.Cache.Compare(ctx, e)
+		return
+	case e == nil || got.Status != record.Passed:
 		w.r.Cache.Changed()
 		return
-	}
-	if got.ProcessesLeft != nil && *got.ProcessesLeft > 0 {
+	case got.ProcessesLeft != nil && *got.ProcessesLeft > 0:
 		e.NotStored = "it left processes behind"
-		w.r.Cache.Changed()
+		w.r.Cache.Compare(ctx, e)
 		return
 	}
 	var took time.Duration
@@ -72,6 +76,26 @@ func (w *walker) store(ctx context.Context, e *cache.Entry, got *record.Task) {
 		got.Status = record.Failed
 		got.Error = new(fmt.Sprintf("it passed and did not make its output %s: repair the command, or outputs in PIPELINE.hcl",
 			missing.Pattern))
+	}
+}
+
+// flaky notes in the record of a task that has just run that an earlier run had the other outcome with the same key.
+func (w *walker) flaky(ctx context.Context, e *cache.Entry, got *record.Task) {
+	if e == nil || ctx.Err() != nil {
+		return
+	}
+	key, passed, ok := flake.Proves(got)
+	if !ok {
+		return
+	}
+	other := ""
+	if passed {
+		other = w.history.Failed(key)
+	} else if other = w.r.Cache.PassedIn(e); record.Began(other).IsZero() {
+		other = w.history.Passed(key)
+	}
+	if other != "" && other != w.d.ID {
+		got.Cache.Flaky = &other
 	}
 }
 
@@ -93,7 +117,7 @@ func receipt(r *Run, t *pipeline.Task, e *cache.Entry, of *record.Cache) *record
 	if of == nil {
 		of = &record.Cache{}
 	}
-	of.Result, of.NotStored = e.Result, text(e.NotStored)
+	of.Result, of.NotStored, of.Unchanged = e.Result, text(e.NotStored), e.Unchanged
 	if e.Key != "" {
 		of.Key = new("sha256:" + e.Key)
 	}

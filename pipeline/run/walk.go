@@ -10,6 +10,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/flake"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
@@ -34,6 +35,8 @@ type walker struct {
 	r *Run
 	d *record.Draft
 
+	history *flake.History // nil: there is no cache
+
 	mu        sync.Mutex
 	done      map[string]record.Task // by name
 	broken    []error                // what could not be recorded
@@ -42,7 +45,11 @@ type walker struct {
 }
 
 func (r *Run) walker(d *record.Draft) *walker {
-	return &walker{r: r, d: d, done: make(map[string]record.Task, len(r.Graph.Tasks()))}
+	w := &walker{r: r, d: d, done: make(map[string]record.Task, len(r.Graph.Tasks()))}
+	if r.Cache != nil {
+		w.history = &flake.History{Store: r.Store, Dir: r.Cache.Dir}
+	}
+	return w
 }
 
 // walk runs the tasks, fail-fast or with KeepGoing, and returns them in the order of the graph. The end of ctx
@@ -89,6 +96,9 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 		w.store(ctx, entry, &got)
 	}
 	got.Cache = receipt(w.r, t, entry, got.Cache)
+	if !ok {
+		w.flaky(ctx, entry, &got)
+	}
 	if err != nil {
 		w.mu.Lock()
 		w.broken = append(w.broken, fmt.Errorf("log of task %q: %w", t.Name, err))
