@@ -27,6 +27,10 @@ func (j *job) admit(ctx context.Context) ([]agent.Agent, result) {
 	if why := j.forbidden(); why != "" {
 		return skip(why)
 	}
+	if why := j.comesAndGoes(); why != "" {
+		r.state, r.reason = fix.Flaky, why
+		return nil, r
+	}
 	agents, why := j.choose(&r.ending)
 	if why != "" {
 		return skip(why)
@@ -62,6 +66,17 @@ func (j *job) forbidden() string {
 		return "agent_missing: no agent " + j.hook.Use
 	}
 	return ""
+}
+
+// comesAndGoes returns why there is nothing to repair in what the task is made of: it passed with the same; empty: that is
+// not known, or a person asked for a fix all the same.
+func (j *job) comesAndGoes() string {
+	c := j.failure.Ended.Cache
+	if j.typed || c == nil || c.Flaky == nil {
+		return ""
+	}
+	return fmt.Sprintf("same_inputs: it passed in run %s with the same inputs; to ask an agent all the same: async-pipeline heal %s %s",
+		*c.Flaky, j.failure.Run.ID, shelltext.Quote(j.failure.Task.Name))
 }
 
 // choose returns the agents of the hook that can be started and are not waiting for a quota, in order. Where there is

@@ -172,6 +172,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"explain", "--env", "--json", "check"},
 		{"explain", "--run", "latest", "check"},
 		{"runs", "--json", "--limit", "5"},
+		{"runs", "--flaky"},
 		{"logs", "--follow", "--tail", "5", "latest", "check"},
 		{"context", "--var", "apply=true", "--var-file", values, "latest", "check"},
 		{"init", "--print"},

@@ -143,7 +143,8 @@ type ahead struct {
 func (p *runCall) copyAhead(ctx context.Context, t *pipeline.Task, ended record.Task) {
 	failed := ended.Status == record.Failed || ended.Status == record.TimedOut
 	asks := slices.ContainsFunc(t.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil })
-	if !failed || !asks || p.flags.noHeal || p.ahead.begun || len(p.ahead.running) == 0 {
+	flaky := ended.Cache != nil && ended.Cache.Flaky != nil // then no agent starts
+	if !failed || flaky || !asks || p.flags.noHeal || p.ahead.begun || len(p.ahead.running) == 0 {
 		return
 	}
 	p.ahead.begun = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/pipeline/flake"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -15,25 +16,34 @@ import (
 const someRuns = 20
 
 func runsCommand(prog *program) *cobra.Command {
-	var asJSON bool
+	var asJSON, flaky bool
 	limit := someRuns
 	c := &cobra.Command{
 		Use:   "runs",
 		Short: "List the recorded runs, newest first",
 		Long: `Lists the recorded runs, newest first: also those that were ended before their
-verdict (interrupted), and one that goes on (running).`,
+verdict (interrupted), and one that goes on (running).
+
+With --flaky it lists proven flakes instead: tasks that failed in one run and
+passed in another with the same inputs, command, programs and environment. Such
+a task is not reliable, or it reads something that is not among its inputs.`,
 		Example: `  async-pipeline runs
   async-pipeline runs -n 5
+  async-pipeline runs --flaky
   async-pipeline runs --json --limit 0`,
 		Args: atMost(0),
 		RunE: func(*cobra.Command, []string) error {
 			if limit < 0 {
 				return exit.Misused("--limit %d: write how many runs to show, or 0 for all", limit)
 			}
+			if flaky {
+				return listFlakes(prog, limit, asJSON)
+			}
 			return listRuns(prog, limit, asJSON)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print them as a JSON list: what run.json holds, without the tasks")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON list: what run.json holds, without the tasks; the flakes with --flaky")
+	c.Flags().BoolVar(&flaky, "flaky", false, "list tasks that failed and passed with the same inputs")
 	c.Flags().IntVarP(&limit, "limit", "n", limit, "show the newest `N`; 0 shows all")
 	return c
 }
@@ -79,6 +89,31 @@ func listRuns(prog *program, limit int, asJSON bool) error {
 		return nil
 	}
 	prog.Results().Runs(lines, len(ids)-len(shown), now)
+	return nil
+}
+
+// listFlakes lists what failed and passed with the same inputs.
+func listFlakes(prog *program, limit int, asJSON bool) error {
+	store, err := recordStore(prog)
+	if err != nil {
+		return err
+	}
+	flakes, errs := flake.List(store)
+	for _, err := range errs {
+		prog.Messages().Warning(err.Error())
+	}
+	shown := flakes
+	if limit > 0 {
+		shown = flakes[:min(limit, len(flakes))]
+	}
+	switch {
+	case asJSON:
+		return prog.PrintJSON(shown)
+	case len(flakes) == 0:
+		prog.Results().Line("No task with inputs both failed and passed with the same inputs, as far as the recorded runs tell.")
+	default:
+		prog.Results().Flakes(shown, len(flakes)-len(shown))
+	}
 	return nil
 }
 

@@ -53,7 +53,8 @@ type pack struct {
 	Signal        *string           `json:"signal"`
 	Error         *string           `json:"error"`
 	Attempts      int               `json:"attempts"`
-	RunAgain      string            `json:"run_again"` // for a shell
+	Flaky         *string           `json:"flaky,omitempty"` // the run in which it passed with the same inputs
+	RunAgain      string            `json:"run_again"`       // for a shell
 	LogTail       string            `json:"log_tail"`
 	Changed       changed           `json:"changed"`
 	Git           gitState          `json:"git"`
@@ -125,6 +126,9 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 	if t := b.Config.Task(task); t != nil {
 		p.Description, p.Dir, p.Command = t.Description, t.Dir, commandOf(t)
 		p.Tools = b.toolVersions(ctx, t)
+	}
+	if ended.Cache != nil {
+		p.Flaky = ended.Cache.Flaky
 	}
 	if run.Git != nil {
 		p.Git.Commit = run.Git.Commit

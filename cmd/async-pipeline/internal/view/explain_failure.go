@@ -50,6 +50,7 @@ func (s *Screen) ExplainTask(r RunStory, t record.Task, pack *Pack, file string,
 		b.WriteString(s.paint(yellow, "–") + " " + name + " was not started: " + skipReason(t) + "\n")
 	case record.Passed, record.Cached:
 		b.WriteString(s.paint(green, "✓") + " " + name + " " + ended(t) + " after " + ms(t.DurationMS) + "\n")
+		b.WriteString(s.wasFlaky(t))
 		b.WriteString(s.waited(r, t))
 		b.WriteString(s.logOf(r.Dir, t))
 	default:

@@ -154,10 +154,19 @@ func (s *Screen) whyEnded(t record.Task, r RunStory) string {
 	for _, why := range whyWords(t) {
 		b.WriteString(s.words(why, "  "))
 	}
+	b.WriteString(s.wasFlaky(t))
 	b.WriteString(s.waited(r, t))
 	b.WriteString(s.logOf(r.Dir, t))
 	b.WriteString(s.failingTests(r.Failing[t.Name]))
 	return b.String()
+}
+
+// wasFlaky shows what another run proves about a task.
+func (s *Screen) wasFlaky(t record.Task) string {
+	if text := flakyText(t); text != "" {
+		return s.words("Flaky: it "+strings.Replace(text, " now", " here", 1)+".", "  ")
+	}
+	return ""
 }
 
 // waited shows what a task waited for.

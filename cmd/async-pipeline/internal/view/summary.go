@@ -62,6 +62,7 @@ func (s *Screen) Summary(r record.Run, failures []Failure, path []Stretch, next 
 	}
 	b.WriteString("\n" + s.counts(r) + "\n")
 	b.WriteString(s.critical(r, path))
+	b.WriteString(s.flaky(r.Tasks))
 	switch r.Status {
 	case record.Failed:
 		b.WriteString("This run is recorded as " + s.paint(red, "failed") + ".\n")
