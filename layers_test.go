@@ -31,7 +31,7 @@ type entry struct {
 var table = map[string]entry{
 	"cmd/async-pipeline":               {9, []string{"..."}},
 	"cmd/scripted-model":               {7, []string{"internal/model/modeltest"}},
-	"cmd/async-pipeline/internal/view": {6, []string{"pipeline", "pipeline/flake", "pipeline/record", "hooks/fix", "hooks/fix/apply", "internal/journal", "internal/patch", "internal/testreport"}},
+	"cmd/async-pipeline/internal/view": {6, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "hooks/fix", "hooks/fix/apply", "internal/journal", "internal/patch", "internal/testreport"}},
 	"hooks":                            {5, []string{"pipeline", "pipeline/record", "scratch", "hooks/...", "internal/..."}},
 	"pipeline/run":                     {5, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "pipeline/task", "internal/sandbox", "internal/git"}},
 	"pipeline/cache":                   {3, []string{"pipeline", "internal/git", "internal/recordfile", "internal/tree"}},

@@ -187,6 +187,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"doctor", "--agents", "--json", "--var", "apply=true", "--var-file", values},
 		{"gc", "--dry-run", "--keep", "1", "--var", "apply=true", "--var-file", values},
 		{"gc", "--keep", "1"}, // an open proposal stays
+		{"cache", "verify", "--remove"},
 		{"fix", "list", "--json"},
 		{"fix", "show", "check"},
 		{"fix", "show", "--transcript", "--unfold", "check"},

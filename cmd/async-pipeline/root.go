@@ -48,7 +48,7 @@ is written to your tree unless you type: async-pipeline fix apply`,
 		fixCommand(prog), versionCommand(prog), graphCommand(prog), completionCommand(prog), manCommand(prog))
 	root.AddCommand(initCommand(prog), fmtCommand(prog), schemaCommand(prog))
 	root.AddCommand(explainCommand(prog), runsCommand(prog), logsCommand(prog), statsCommand(prog),
-		doctorCommand(prog), gcCommand(prog), policyCommand(prog), agentsCommand(prog))
+		doctorCommand(prog), gcCommand(prog), cacheCommand(prog), policyCommand(prog), agentsCommand(prog))
 	help := helpCommand(prog)
 	root.SetHelpCommand(help)
 	root.AddCommand(help)
@@ -75,7 +75,7 @@ var groups = []struct {
 	{"Run", []string{"run", "validate"}},
 	{"Look", []string{"list", "graph", "explain", "runs", "logs", "stats"}},
 	{"Repair", []string{"heal", "fix", "policy", "agents", "context"}},
-	{"Set up", []string{"init", "fmt", "schema", "doctor", "gc", "completion", "man", "version", "help"}},
+	{"Set up", []string{"init", "fmt", "schema", "doctor", "gc", "cache", "completion", "man", "version", "help"}},
 }
 
 func groupVerbs(root *cobra.Command) {

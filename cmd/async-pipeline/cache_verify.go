@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+)
+
+// cacheCommand has the verbs for the cache of results.
+func cacheCommand(prog *program) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cache",
+		Short: "Look after the stored results of tasks",
+		Long: `The results of tasks with inputs are in .async/cache, or where
+ASYNC_PIPELINE_CACHE_DIR says. gc removes old ones.`,
+		Example: `  async-pipeline cache verify`,
+	}
+	group(prog, c)
+	c.AddCommand(cacheVerifyCommand(prog))
+	return c
+}
+
+func cacheVerifyCommand(prog *program) *cobra.Command {
+	var remove bool
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Compare every stored result with its digest",
+		Long: `Reads all that is stored of tasks and compares it with its digest. What is
+damaged is named; it is never used, since every run compares what it reads: the
+task runs again. With --remove it is removed, so that its space is free.
+
+The exit code is 0 if all is whole, and 1 if something is damaged, also if it
+was removed.`,
+		Example: `  async-pipeline cache verify
+  async-pipeline cache verify --remove`,
+		Args: atMost(0),
+		RunE: func(*cobra.Command, []string) error { return verifyCache(prog, remove) },
+	}
+	c.Flags().BoolVar(&remove, "remove", false, "remove what is damaged")
+	return c
+}
+
+func verifyCache(prog *program, remove bool) error {
+	if remove && prog.Env(hooks.Mark) != "" {
+		return exit.Refuse("this process was started by a hook (%s is set): what is stored here belongs to who started it", hooks.Mark)
+	}
+	root, err := prog.Root()
+	if err != nil {
+		return err
+	}
+	dir := (&cacheFlags{}).place(prog, root)
+	found, err := cache.Verify(context.Background(), dir, remove)
+	if err != nil {
+		return err
+	}
+	prog.Results().CacheVerified(dir, found)
+	if len(found.Damaged) > 0 {
+		return exit.With(exit.Failed)
+	}
+	return nil
+}
