@@ -78,13 +78,7 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 	if e == nil || e.Result == Off {
 		return
 	}
-	inputs, _, err := c.inputs(ctx, e.task)
-	if err != nil {
-		return
-	}
-	c.mu.Lock()
-	v, err := c.look(ctx)
-	c.mu.Unlock()
+	v, inputs, _, err := c.inputs(ctx, e.task)
 	if err != nil {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -35,16 +36,17 @@ func TestPartsAgreeWithWholeWalks(t *testing.T) {
 				{Name: "d", Inputs: []string{"a/d/x.txt", "b/d/**"}},
 				{Name: "e", Inputs: []string{"**/x.txt"}},
 				{Name: "f", Inputs: []string{"a/d/**", "out/**"}},
+				{Name: "g", Inputs: []string{"b/**/x.txt"}},
 			}
 			p := newProject(t, root, filepath.Join(root, ".async", "cache"), tasks...)
 			p.write(".gitignore", ".async/\nout/\n")
 			p.write("a/d/x.txt", "x")
 			c := p.cache()
 			files := []string{
-				"top.txt", "a/x.txt", "a/d/x.txt", "b/x.txt", "b/d/x.txt", "b/e/y.txt", "gen/a.txt", "gen/x.txt", "out/b/1", "out/x.txt", "other/x.txt",
+				"top.txt", "a/x.txt", "a/d/x.txt", "b/d/x.txt", "b/d/x.txt", "gen/a.txt", "out/b/1", "out/x.txt",
 			}
-			rules := []string{".async/\n", "x.txt\n.async/\n", "d/\n.async/\nout\n"}
-			for range 12 {
+			rules := []string{".async/\n", "x.txt\n.async/\nout\n", "d/\n.async/\nout\n"}
+			for range 20 {
 				at := files[rng.IntN(len(files))]
 				switch rng.IntN(6) {
 				case 0:
@@ -75,4 +77,46 @@ func openCache(t rapid.TB, c *Cache) context.Context {
 	t.Helper()
 	must(t, c.open())
 	return context.Background()
+}
+
+// What git ignores is asked again when a file appears that nobody looked at as an input, and when rules change.
+func TestPartsKnowWhatIsIgnored(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	root := filepath.Join(t.TempDir(), "tree")
+	must(t, os.MkdirAll(root, 0o755))
+	must(t, exec.CommandContext(t.Context(), "git", "-C", root, "init", "-q").Run())
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"),
+		&pipeline.Task{Name: "flat", Inputs: []string{"b/*.txt"}}, &pipeline.Task{Name: "deep", Inputs: []string{"b/**/x.txt"}})
+	p.write(".gitignore", ".async/\n")
+	p.write("b/.gitignore", "d/\n")
+	p.write("b/k/x.txt", "x")
+	c := p.cache()
+	for _, step := range []struct {
+		do   func()
+		task string
+		want string
+	}{
+		{func() {}, "deep", "b/k/x.txt"},
+		{func() { p.write("b/d/x.txt", "x") }, "flat", ""}, // it appears, and only the next task could take it
+		{func() {}, "deep", "b/k/x.txt"},
+		{func() { p.write("b/.gitignore", "d/\nk/\n") }, "deep", ""},
+		{func() { must(t, os.Remove(filepath.Join(root, "b/.gitignore"))) }, "deep", "b/d/x.txt b/k/x.txt"},
+		{func() { p.write("b/k/.gitignore", "x*\n") }, "deep", "b/d/x.txt"},
+		{func() { p.write(".gitignore", ".async/\nb/\n") }, "deep", "b/d/x.txt b/k/x.txt"}, // a pattern names b
+	} {
+		step.do()
+		c.Changed()
+		_, got, _, err := c.inputs(openCache(t, c), p.config.Task(step.task))
+		must(t, err)
+		var names []string
+		for _, f := range got {
+			names = append(names, f.Path)
+		}
+		if s := strings.Join(names, " "); s != step.want {
+			t.Errorf("%s has %q, want %q", step.task, s, step.want)
+		}
+	}
 }

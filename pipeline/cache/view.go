@@ -48,6 +48,9 @@ type memory struct {
 	wanted index // of all tasks: nothing else is read
 	known  *tree.Manifest
 	ignore ignoreList
+
+	gitignores []string // the files of rules that known has
+
 	loaded bool
 	walked bool     // known is of this run
 	made   []string // what appeared since git was asked what it ignores, and no task looked at as an input
@@ -107,6 +110,7 @@ func secretFile(name string) bool {
 func (m *memory) look(ctx context.Context) (*view, error) {
 	if !m.loaded {
 		m.load()
+		m.noteRules()
 	}
 	rules := m.rules(ctx)
 	asked := m.known == nil || m.ignore.Rules != rules || len(m.made) > 0
@@ -132,6 +136,7 @@ func (m *memory) look(ctx context.Context) (*view, error) {
 		m.stale = true
 	}
 	m.known, m.walked = found, true
+	m.noteRules()
 	return m.view(found), nil
 }
 
@@ -175,7 +180,7 @@ func (m *memory) part(ctx context.Context, of scope) (_ *view, ok bool, err erro
 // walk walks the tree, or only some paths.
 func (m *memory) walk(ctx context.Context, only []string) (*tree.Manifest, error) {
 	return tree.Walk(ctx, m.root, tree.Options{Known: m.known, Only: only, Skip: func(p string, isDir bool) bool {
-		if !m.wanted.wants(p, isDir) && (isDir || path.Base(p) != ".gitignore") { // see unknown
+		if !m.wanted.wants(p, isDir) && (isDir || !isRules(p)) { // see unknown
 			return true
 		}
 		return isIgnored(m.ignore.Top, p) && !m.named.names(p, isDir)
@@ -196,13 +201,26 @@ func isIgnored(top []string, p string) bool {
 	}
 }
 
+func isRules(p string) bool { return path.Base(p) == ".gitignore" }
+
+func (m *memory) noteRules() {
+	m.gitignores = nil
+	if m.known == nil {
+		return
+	}
+	for i := range m.known.Entries {
+		if p := m.known.Entries[i].Path; isRules(p) {
+			m.gitignores = append(m.gitignores, p)
+		}
+	}
+}
+
 // unknown returns the new files of a walk: git was not asked whether it ignores them. rules reports whether a file of
 // rules appeared, changed or vanished. only are the paths that were walked, nil for all.
 func (m *memory) unknown(found *tree.Manifest, only []string) (fresh []string, rules bool) {
 	if m.known == nil {
 		return nil, true
 	}
-	isRules := func(p string) bool { return path.Base(p) == ".gitignore" }
 	for i := range found.Entries {
 		e := &found.Entries[i]
 		old, ok := m.known.Find(e.Path)
@@ -215,19 +233,10 @@ func (m *memory) unknown(found *tree.Manifest, only []string) (fresh []string, r
 			rules = rules || isRules(e.Path)
 		}
 	}
-	vanished := func(p string) bool {
-		if !isRules(p) {
-			return false
+	for _, p := range m.gitignores {
+		if _, there := found.Find(p); !there && (only == nil || slices.ContainsFunc(only, func(dir string) bool { return within(p, dir) })) {
+			rules = true
 		}
-		_, there := found.Find(p)
-		return !there
-	}
-	if only == nil {
-		rules = rules || slices.ContainsFunc(m.known.Entries, func(e tree.Entry) bool { return vanished(e.Path) })
-	}
-	for _, p := range only {
-		_, was := m.known.Find(p)
-		rules = rules || was && vanished(p)
 	}
 	return fresh, rules
 }
