@@ -53,6 +53,9 @@ func (t Text) Show() string {
 type Command struct {
 	Argv  []Text
 	Shell Text
+
+	// what a person typed behind run TASK --: the end of Argv, or "$@" of Shell
+	Args []Text `json:",omitempty"`
 }
 
 // Words returns the words of an argv, or nil where one of them is secret or missing, or where the command is shell
@@ -210,6 +213,24 @@ func (c *Config) Task(name string) *Task {
 		return c.Task(InstanceName(base, k))
 	}
 	return nil
+}
+
+// WithArgs returns a copy of the configuration in which these tasks run with further arguments: run TASK -- ARGS.
+func (c *Config) WithArgs(names []string, args []Text) *Config {
+	changed := *c
+	changed.Tasks = slices.Clone(c.Tasks)
+	for i, t := range changed.Tasks {
+		if !slices.Contains(names, t.Name) || len(args) == 0 {
+			continue
+		}
+		with := *t
+		with.Run.Args = slices.Clone(args)
+		if t.Run.Argv != nil {
+			with.Run.Argv = slices.Concat(t.Run.Argv, args)
+		}
+		changed.Tasks[i] = &with
+	}
+	return &changed
 }
 
 // Job finds a job by name, or nil.

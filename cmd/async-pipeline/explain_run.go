@@ -145,7 +145,7 @@ func afterRun(prog *program, r view.RunStory) []view.Next {
 		}
 		next = append(next, view.Next{Does: "its log", Type: prog.Typed("logs", r.Run.ID, t.Name)})
 		if !open[t.Name] {
-			next = append(next, view.Next{Does: "run it again", Type: prog.Typed("run", t.Name)})
+			next = append(next, view.Next{Does: "run it again", Type: prog.Typed("run", t.Name) + behindTask(t.Args)})
 		}
 	}
 	if n > most {
@@ -192,15 +192,15 @@ func explainRecorded(prog *program, store *record.Store, e record.Entry, r view.
 // runAgain returns the command that runs a task again: alone where its dependencies passed.
 func runAgain(prog *program, r view.RunStory, t record.Task) view.Next {
 	if t.Status == record.Skipped {
-		return view.Next{Does: "run it", Type: prog.Typed("run", t.Name)}
+		return view.Next{Does: "run it", Type: prog.Typed("run", t.Name) + behindTask(t.Args)}
 	}
 	for _, before := range r.Run.Tasks {
 		if before.Status != record.Passed && before.Status != record.Cached &&
 			slices.Contains(r.Waited[t.Name], before.Name) {
-			return view.Next{Does: "run it again", Type: prog.Typed("run", t.Name)}
+			return view.Next{Does: "run it again", Type: prog.Typed("run", t.Name) + behindTask(t.Args)}
 		}
 	}
-	return view.Next{Does: "run it again", Type: prog.Typed("run", "--only", t.Name)}
+	return view.Next{Does: "run it again", Type: prog.Typed("run", "--only", t.Name) + behindTask(t.Args)}
 }
 
 // packOf returns the context pack of a failed task. A stored one needs no PIPELINE.hcl; a broken PIPELINE.hcl only
@@ -212,6 +212,7 @@ func packOf(prog *program, store *record.Store, run *record.Sealed, task string)
 			config = c
 		}
 	}
+	config = withRecordedArgs(config, &run.Run)
 	e := &hooks.Engine{Config: config, Store: store, Redact: prog.Secrets, Environ: prog.Environ}
 	return e.Packs().Pack(context.Background(), run, task)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/hooks/person"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 func fixApplyCommand(prog *program) *cobra.Command {
@@ -125,7 +126,11 @@ func applyFix(prog *program, o apply.Options, edit bool, args []string) error {
 	if p.Verified != nil {
 		better = prog.Typed("fix", "apply", p.Run, *p.Verified)
 	}
-	prog.Results().Applied(p, done, o.DryRun, prog.Typed("run", p.Task), better)
+	check := prog.Typed("run", p.Task)
+	if run, err := record.At(s.Root).Find(p.Run); err == nil && run.Task(p.Task) != nil {
+		check += behindTask(run.Task(p.Task).Args)
+	}
+	prog.Results().Applied(p, done, o.DryRun, check, better)
 	return nil
 }
 

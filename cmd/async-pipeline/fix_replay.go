@@ -71,6 +71,10 @@ func replayFix(prog *program, f healFlags, asJSON bool, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := repeatable(prog, &run.Run, p.Task); err != nil {
+		return err
+	}
+	c = withRecordedArgs(c, &run.Run)
 	sweep(prog, store)
 	stop := prog.Listen(func(syscall.Signal) {
 		prog.Messages().Notice("the replay is being ended; once more to leave at once")

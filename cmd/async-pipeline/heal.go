@@ -70,6 +70,10 @@ func healRun(prog *program, f healFlags, drawn bool, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := repeatable(prog, &run.Run, task); err != nil {
+		return err
+	}
+	c = withRecordedArgs(c, &run.Run)
 	sweep(prog, store)
 	stop := prog.Listen(func(syscall.Signal) { noteHealingEnds(prog) })
 	defer stop.Stop()
@@ -142,10 +146,11 @@ func newestFailed(store *record.Store, task string) *record.Sealed {
 			continue
 		}
 		for _, t := range s.Tasks {
+			check := t.Name + behindTask(t.Args) // with other arguments it is another check
 			switch {
 			case t.Status == record.Passed:
-				passed[t.Name] = true
-			case s.Status == record.Failed && failed(t) && !passed[t.Name] && (task == "" || t.Name == task):
+				passed[check] = true
+			case s.Status == record.Failed && failed(t) && !passed[check] && (task == "" || t.Name == task):
 				return s
 			}
 		}

@@ -33,6 +33,7 @@ type runFlags struct {
 	trace       string // --trace
 	only        bool
 	cache       cacheFlags
+	args        []string // behind --
 }
 
 // healFlags are the flags that run and heal share.
@@ -73,13 +74,17 @@ func (f *healFlags) check() (sandbox.Tier, error) {
 func runCommand(prog *program) *cobra.Command {
 	var r runFlags
 	c := &cobra.Command{
-		Use:   "run [JOB|TASK...]",
+		Use:   "run [JOB|TASK...] [-- ARGS...]",
 		Short: "Run tasks with what they depend on",
 		Long: `Runs jobs and tasks with what they depend on: the job "default" when none is
 named, every task when there is no such job. After the first failure nothing new
 starts (--keep-going: nothing that waits for it). The run is recorded in
 .async/runs; then a failed task's on_fail hooks are carried out. They never
 change the verdict.
+
+What stands behind -- is appended to the command of the one task that is named
+(where run is text for the shell, as "$@"), not to those it depends on. It
+counts in the cache, and a fix is checked with it.
 
 Ctrl-C once ends what runs (SIGTERM, SIGKILL after 3 s), twice at once; Ctrl-Z
 stops the tasks too.
@@ -89,10 +94,14 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 		Example: `  async-pipeline run
   async-pipeline run test lint
   async-pipeline run --only test
+  async-pipeline run test -- -run TestLogin
   async-pipeline run --dry-run --var go=go1.26
   async-pipeline run --keep-going --trace trace.json
   async-pipeline run --progress json | jq .type`,
 		RunE: func(c *cobra.Command, names []string) error {
+			if at := c.ArgsLenAtDash(); at >= 0 {
+				names, r.args = names[:at], names[at:]
+			}
 			if c.Flags().Changed("concurrency") && r.concurrency < 1 {
 				return exit.Misused("--concurrency %d: at least one task runs at a time", r.concurrency)
 			}
@@ -177,6 +186,9 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	}
 	c, err := prog.loadFile(file)
 	if err != nil {
+		return err
+	}
+	if c, err = withArgs(prog, c, names, r.args); err != nil {
 		return err
 	}
 	g, err := selectTasks(prog, c, names, r.only)

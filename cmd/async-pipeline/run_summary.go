@@ -139,6 +139,20 @@ func (p *runCall) next(s *record.Sealed, failed []*record.Task) (next []view.Nex
 		}
 	}
 	vars := repeatedVars(p.prog, p.config)
+	behind := ""
+	for _, t := range failed {
+		if len(t.Args) == 0 {
+			continue
+		}
+		if len(failed) > 1 { // arguments are for one name
+			names = p.names
+		}
+		behind = behindTask(t.Args)
+		if t.ArgsHidden {
+			vars.hidden = append(vars.hidden, "a secret among the arguments")
+			behind = behindHidden(p.config.Task(t.Name))
+		}
+	}
 	does := "run it again"
 	if len(names) > 1 {
 		does = "run them again"
@@ -146,7 +160,7 @@ func (p *runCall) next(s *record.Sealed, failed []*record.Task) (next []view.Nex
 			does, names = "run all again", p.names
 		}
 	}
-	next = []view.Next{{Does: does, Type: vars.typed(p.prog, p.again(names, vars, len(failed) > 1)...)}}
+	next = []view.Next{{Does: does, Type: vars.typed(p.prog, p.again(names, vars, len(failed) > 1)...) + behind}}
 	heal := func(does string, task ...string) {
 		args := append([]string{"heal"}, append(p.flags.heal.typed(), vars.words...)...)
 		next = append(next, view.Next{Does: does, Type: vars.typed(p.prog, append(append(args, s.ID), task...)...)})

@@ -120,6 +120,12 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 		Git:      gitState{Dirty: place.dirty},
 		Tools:    map[string]string{},
 	}
+	for i, a := range ended.Args {
+		if i == 0 {
+			p.RunAgain += " --"
+		}
+		p.RunAgain += " " + shelltext.Quote(a)
+	}
 	if tail, err := run.Tail(task, 2*tailLimit); err == nil {
 		p.LogTail = failedtask.LastText(b.clean(place, string(tail)), tailLimit)
 	}
@@ -210,7 +216,7 @@ func (b *Builder) encode(p pack, place *place) ([]byte, error) {
 // commandOf returns the command as written, without the secrets in it.
 func commandOf(t *pipeline.Task) any {
 	if t.Run.Argv == nil {
-		return t.Run.Shell.Show()
+		return failedtask.ShellText(t.Run)
 	}
 	argv := make([]string, len(t.Run.Argv))
 	for i, a := range t.Run.Argv {

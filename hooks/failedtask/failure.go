@@ -166,10 +166,22 @@ func LastText(text string, limit int) string {
 // redactor does not find what is quoted.
 func CommandLine(t *pipeline.Task) string {
 	if t.Run.Argv == nil {
-		return t.Run.Shell.Show()
+		return ShellText(t.Run)
 	}
-	words := make([]string, len(t.Run.Argv))
-	for i, a := range t.Run.Argv {
+	return inOneLine(t.Run.Argv)
+}
+
+// ShellText returns the text of a shell command, with what its "$@" stands for in a comment behind it.
+func ShellText(c pipeline.Command) string {
+	if len(c.Args) == 0 {
+		return c.Shell.Show()
+	}
+	return c.Shell.Show() + ` # "$@" is ` + inOneLine(c.Args)
+}
+
+func inOneLine(argv []pipeline.Text) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
 		words[i] = a.Show()
 		if strings.ContainsAny(words[i], " \t\n\"'\\$") || words[i] == "" {
 			words[i] = fmt.Sprintf("%q", words[i])

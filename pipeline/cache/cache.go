@@ -8,7 +8,8 @@
 //
 //	cas/<2 hex>/<sha256>    blobs by content: outputs, logs, Directory messages
 //	actions/<2 hex>/<key>   a result: its sha256 in hexadecimal, a line end, an ActionResult; written last
-//	baselines/<task>.json   of what the last pass of a task was made, to say why a later run misses
+//	baselines/<task>.json   of what the last pass of a task was made, to say why a later run misses; each list of
+//	                        arguments of run TASK -- ARGS has its own
 //	walk, ignored.json      the last walk of the tree: files that did not change are not read again
 //	programs.json           digests of programs
 //	outcomes-*.json         of pipeline/flake: which keys failed and passed

@@ -98,9 +98,14 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 		return done, err
 	}
 	used := map[string]bool{}
-	err = each("baselines", func(p string, _ fs.FileInfo) {
+	var old []string // of arguments that nobody used for long: there is no end of those
+	err = each("baselines", func(p string, info fs.FileInfo) {
 		var l baseline
 		if b, err := recordfile.Read(p, limitBlob); err == nil && json.Unmarshal(b, &l) == nil {
+			if l.Args && now.Sub(info.ModTime()) > age {
+				old = append(old, p)
+				return
+			}
 			s.directories(Digest{l.Root, l.RootSize}, used)
 		}
 	})
@@ -118,6 +123,9 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 		if !dry {
 			_ = os.Remove(path)
 		}
+	}
+	for _, p := range old {
+		remove(p, 0)
 	}
 	slices.SortFunc(actions, func(a, b action) int { return b.at.Compare(a.at) }) // the newest first
 	for _, a := range actions {

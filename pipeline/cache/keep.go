@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,11 +156,11 @@ func (c *Cache) keep(e *Entry, blobs map[Digest][]byte, files []File, log string
 	if err := c.store.putAction(e.Key, r); err != nil {
 		return err
 	}
-	last := c.store.baseline(e.task.Name)
+	last := c.last(e.task)
 	e.made.Made = madeOf(files, func(f File) bool {
 		return !slices.Contains(e.before, f) || last != nil && last.Made[f.Path] != ""
 	})
-	return c.store.putBaseline(e.task.Name, &e.made)
+	return c.putLast(e.task, &e.made)
 }
 
 func (c *Cache) keepFile(f File) error {
@@ -204,4 +205,54 @@ func (c *Cache) claim(t *pipeline.Task, files []File) error {
 		c.claims[f.Path] = t.Name
 	}
 	return nil
+}
+
+// baselineName returns the name of a task's baseline. With arguments of a command line it is another task: a pass with
+// some is nothing that one without them could be compared with.
+func (c *Cache) baselineName(t *pipeline.Task) string {
+	if len(t.Run.Args) == 0 {
+		return t.Name
+	}
+	var all []string
+	for _, a := range t.Run.Args {
+		all = append(all, a.Value)
+	}
+	return t.Name + " -- " + hashed(c.key, strings.Join(all, "\x00"))
+}
+
+// last returns the baseline of a task, with what it made, with any arguments; nil if there is none.
+func (c *Cache) last(t *pipeline.Task) *baseline {
+	plain := c.store.baseline(t.Name)
+	if len(t.Run.Args) == 0 {
+		return plain
+	}
+	l := c.store.baseline(c.baselineName(t))
+	switch {
+	case plain == nil:
+	case l == nil:
+		l = &baseline{Made: plain.Made}
+	default:
+		l.Made = united(l.Made, plain.Made)
+	}
+	return l
+}
+
+// putLast stores the baseline of a task. That of the task without arguments knows what was made with them, too.
+func (c *Cache) putLast(t *pipeline.Task, l *baseline) error {
+	l.Args = len(t.Run.Args) > 0
+	if plain := c.store.baseline(t.Name); l.Args && plain != nil {
+		plain.Made = united(plain.Made, l.Made)
+		if err := c.store.putBaseline(t.Name, plain); err != nil {
+			return err
+		}
+	}
+	return c.store.putBaseline(c.baselineName(t), l)
+}
+
+// united returns the entries of both; where both have one, that of b.
+func united(a, b map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
 }

@@ -46,7 +46,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	}
 	defer func() { _ = root.Close() }()
 	c.store.used(e.Key)
-	last := c.store.baseline(e.task.Name)
+	last := c.last(e.task)
 	wrote, changed, err := c.replace(root, v, e, last)
 	if changed {
 		c.Changed()
@@ -58,7 +58,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		e.made.Made = madeOf(e.found.Files, func(f File) bool {
 			return wrote[f.Path] || last != nil && last.Made[f.Path] != ""
 		})
-		_ = c.store.putBaseline(e.task.Name, &e.made) // without it a miss cannot be explained
+		_ = c.putLast(e.task, &e.made) // without it a miss cannot be explained
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (c *Cache) Clean(ctx context.Context, e *Entry) error {
 	if e.Result == Off {
 		return nil
 	}
-	last := c.store.baseline(e.task.Name)
+	last := c.last(e.task)
 	if last == nil {
 		return nil
 	}

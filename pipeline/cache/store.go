@@ -213,10 +213,11 @@ type baseline struct {
 	Command  string            `json:"command"` // digest of argv, directory and outputs, keyed
 	Root     string            `json:"input_root"`
 	RootSize int64             `json:"input_root_bytes"`
-	Env      map[string]string `json:"env"`      // keyed digests of the values
-	Shown    map[string]string `json:"shown"`    // values that PIPELINE.hcl has in plain text
-	Platform map[string]string `json:"platform"` // programs, too
-	Made     map[string]string `json:"made"`     // outputs, with their digests
+	Env      map[string]string `json:"env"`            // keyed digests of the values
+	Shown    map[string]string `json:"shown"`          // values that PIPELINE.hcl has in plain text
+	Platform map[string]string `json:"platform"`       // programs, too
+	Made     map[string]string `json:"made"`           // outputs, with their digests
+	Args     bool              `json:"args,omitempty"` // the task ran with the arguments of a command line
 }
 
 const baselineVersion = 1

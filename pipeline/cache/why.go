@@ -21,8 +21,11 @@ func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, 
 	case !errors.Is(found, errAbsent):
 		return []string{found.Error()}
 	}
-	last := c.store.baseline(t.Name)
+	last := c.store.baseline(c.baselineName(t))
 	if last == nil {
+		if len(t.Run.Args) > 0 {
+			return []string{"first run with these arguments"}
+		}
 		return []string{"first run"}
 	}
 	if last.Key == now.Key {

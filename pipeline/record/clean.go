@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
@@ -88,6 +89,10 @@ func (c cleaner) run(r *Run) {
 	for i := range tasks {
 		tasks[i].Error = c.optional(tasks[i].Error)
 		tasks[i].Hint = c.optional(tasks[i].Hint)
+		tasks[i].Args = slices.Clone(tasks[i].Args)
+		for k, a := range tasks[i].Args {
+			tasks[i].Args[k] = c.text(a)
+		}
 		if tasks[i].Cache != nil {
 			cache := *tasks[i].Cache
 			cache.Reason = c.optional(cache.Reason)

@@ -77,6 +77,9 @@ type Task struct {
 	Sandbox       *string `json:"sandbox"`
 	ProcessesLeft *int    `json:"processes_left"`
 
+	Args       []string `json:"args,omitempty"`        // of run TASK -- ARGS, without secrets
+	ArgsHidden bool     `json:"args_hidden,omitempty"` // a secret was left out of them: the command cannot be made again
+
 	Processor time.Duration `json:"-"` // see sandbox.Result
 }
 

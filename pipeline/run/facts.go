@@ -113,9 +113,11 @@ func withoutSecrets(t *pipeline.Task) pipeline.Task {
 }
 
 func shownCommand(c pipeline.Command) pipeline.Command {
-	c.Argv, c.Shell = slices.Clone(c.Argv), shownText(c.Shell)
-	for i := range c.Argv {
-		c.Argv[i] = shownText(c.Argv[i])
+	c.Argv, c.Args, c.Shell = slices.Clone(c.Argv), slices.Clone(c.Args), shownText(c.Shell)
+	for _, words := range [][]pipeline.Text{c.Argv, c.Args} {
+		for i := range words {
+			words[i] = shownText(words[i])
+		}
 	}
 	return c
 }

@@ -193,7 +193,7 @@ func (r *Run) tasks(ctx context.Context, draft *record.Draft) ([]record.Task, er
 		if !ok {
 			got = record.Task{Name: t.Name, Status: record.Cancelled, Reason: &reason}
 		}
-		tasks = append(tasks, got)
+		tasks = append(tasks, withArgs(got, t))
 	}
 	return tasks, err
 }

@@ -193,6 +193,10 @@ func (w *walker) skip(e pipeline.End) {
 }
 
 func (w *walker) settle(t *pipeline.Task, got record.Task, e record.Event) {
+	got = withArgs(got, t)
+	if len(got.Args) > 0 {
+		e.Fields = append(e.Fields, record.Field{Name: "args", Value: got.Args}, record.Field{Name: "args_hidden", Value: got.ArgsHidden})
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done[t.Name] = got
@@ -200,6 +204,16 @@ func (w *walker) settle(t *pipeline.Task, got record.Task, e record.Event) {
 	if w.r.Observer.Finished != nil && !w.silent {
 		w.r.Observer.Finished(t, got)
 	}
+}
+
+// withArgs adds the arguments of a command line to the record of a task.
+func withArgs(got record.Task, t *pipeline.Task) record.Task {
+	got.Args, got.ArgsHidden = nil, false
+	for _, a := range t.Run.Args {
+		got.Args = append(got.Args, a.Show())
+		got.ArgsHidden = got.ArgsHidden || len(a.Secrets) > 0
+	}
+	return got
 }
 
 // tell writes a line of the journal; the caller holds the lock. After the first line that could not be written it

@@ -59,6 +59,9 @@ func (r *Runner) Describe(t *pipeline.Task) (cache.Task, error) {
 				add(command.Words)
 			}
 		}
+		for _, a := range t.Run.Args[:min(len(t.Run.Args), 1)] { // the text may begin with "$@"
+			names = append(names, a.Value)
+		}
 	}
 	slices.Sort(names[1:])
 	for _, name := range slices.Compact(names) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -133,6 +134,9 @@ func notStarted(t *pipeline.Task, status, why string) record.Task {
 	return got
 }
 
+// shellPath runs the commands that are text.
+const shellPath = "/bin/sh"
+
 // command returns what the box runs. An error is a fault of the task, in words for a person.
 func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox.Command, error) {
 	words := t.Run.Argv
@@ -141,6 +145,9 @@ func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox
 	}
 	if len(words) == 0 || words[0].Value == "" && len(words[0].Missing) == 0 {
 		return sandbox.Command{}, fmt.Errorf("task %q has no command: write run = [\"program\", …]", t.Name)
+	}
+	if t.Run.Argv == nil {
+		words = append(words, t.Run.Args...)
 	}
 	var argv []string
 	for _, w := range words {
@@ -157,7 +164,10 @@ func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox
 		argv = append(argv, w.Value)
 	}
 	if t.Run.Argv == nil {
-		argv = append([]string{"/bin/sh", "-eu", "-c"}, argv...)
+		if len(argv) > 1 { // then the first of them is "$0", which is the shell's path without them
+			argv = slices.Insert(argv, 1, shellPath)
+		}
+		argv = append([]string{shellPath, "-eu", "-c"}, argv...)
 	}
 	env, _, err := r.environment(dir, t, box)
 	if err != nil {

@@ -133,10 +133,17 @@ func TaskNames(names []string) []string {
 func Command(c pipeline.Command) string {
 	if c.Argv == nil {
 		lines := strings.Split(strings.TrimSpace(c.Shell.Show()), "\n")
+		text := Harmless(lines[0])
 		if len(lines) > 1 {
-			return Harmless(lines[0]) + " …"
+			text += " …"
 		}
-		return Harmless(lines[0])
+		if len(c.Args) > 0 {
+			text += ` # "$@" is`
+		}
+		for _, a := range c.Args {
+			text += " " + Quote(a.Show())
+		}
+		return text
 	}
 	words := make([]string, len(c.Argv))
 	for i, a := range c.Argv {
