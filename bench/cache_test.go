@@ -49,8 +49,8 @@ func (c *cacheBench) keep(what string, got cost) {
 // run runs the pipeline and wants a line in what it prints.
 func (c *cacheBench) run(what, want string, args ...string) {
 	c.Helper()
-	took, err := metered(c.top, append([]string{"sh", "-c", `out=$("$@") && case $out in *"$want"*) ;; *) echo "$out" >&2; exit 1 ;; esac`,
-		"sh", "env", "CI=", c.path, "run"}, args...), "want="+want)
+	const shell = `out=$("$@") && case $out in *"$want"*) ;; *) echo "$out" >&2; exit 1 ;; esac`
+	took, err := metered(c.top, append([]string{"sh", "-c", shell, "sh", "env", "CI=", c.path, "run"}, args...), "want="+want)
 	if err != nil {
 		c.Fatalf("%s: %v", what, err)
 	}
