@@ -33,7 +33,7 @@ func newDecoder(r *report, abs string, o Options) *decoder {
 	hooks := &hooks{run}
 	return &decoder{
 		references: refs, c: c, variables: &variables{values, o}, multiplier: &multiplier{reader: values},
-		hooks: hooks, tasks: &tasks{run, hooks}, agents: &agents{run},
+		hooks: hooks, tasks: &tasks{commands: run, hooks: hooks, overlapping: map[hcl.Pos]bool{}}, agents: &agents{run},
 	}
 }
 
@@ -77,6 +77,7 @@ func (r *decoder) file(top *block) {
 		}
 	}
 	r.relations()
+	r.tasks.overlaps()
 	r.hooks.binds(r.c)
 }
 

@@ -14,6 +14,9 @@ import (
 type tasks struct {
 	*commands
 	hooks *hooks
+
+	claims      []claim
+	overlapping map[hcl.Pos]bool // outputs that have a fault already
 }
 
 // instances reads a task block: one task, or an instance for each element. After three instances with faults of
@@ -77,6 +80,9 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 		}
 	}
 	t.Reads = slices.Sorted(maps.Keys(r.touched.files))
+	if a := b.attrs["outputs"]; a != nil && len(t.Inputs) > 0 && !t.Cache.Disabled {
+		r.claims = append(r.claims, claim{t, a.Range})
+	}
 	return t
 }
 
