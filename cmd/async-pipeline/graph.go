@@ -13,6 +13,7 @@ import (
 
 func graphCommand(prog *program) *cobra.Command {
 	var format string
+	var affected affectedFlag
 	c := &cobra.Command{
 		Use:   "graph [JOB|TASK...]",
 		Short: "Draw what waits for what; nothing is run",
@@ -28,20 +29,22 @@ named with what they depend on, else the job "default", else all.
 		Example: `  async-pipeline graph
   async-pipeline graph test
   async-pipeline graph --format svg > graph.svg
-  async-pipeline graph --format dot test lint`,
+  async-pipeline graph --format dot test lint
+  async-pipeline graph --affected`,
 		RunE: func(_ *cobra.Command, names []string) error {
 			if !slices.Contains(diagram.Formats, format) {
 				return exit.Misused("--format must be one of %s, not %q", strings.Join(diagram.Formats, ", "), format)
 			}
-			return drawGraph(prog, format, names)
+			return drawGraph(prog, format, names, &affected)
 		},
 	}
 	c.Flags().StringVar(&format, "format", diagram.Formats[0], "draw it as `"+strings.Join(diagram.Formats, "|")+"`")
+	affected.flag(c)
 	prog.varFlag(c)
 	return c
 }
 
-func drawGraph(prog *program, format string, names []string) error {
+func drawGraph(prog *program, format string, names []string, affected *affectedFlag) error {
 	c, err := prog.load()
 	if err != nil {
 		return err
@@ -50,6 +53,16 @@ func drawGraph(prog *program, format string, names []string) error {
 	if len(c.Tasks) > 0 || len(names) > 0 {
 		if g, err = selectTasks(prog, c, names, false); err != nil {
 			return err
+		}
+	}
+	if affected.asked {
+		chosen, since, why, err := affected.choose(prog, c, g, false)
+		if err != nil {
+			return err
+		}
+		prog.Messages().Affected(since, why)
+		if g = chosen; g == nil {
+			g = &pipeline.Graph{}
 		}
 	}
 	columns, _ := prog.Size()

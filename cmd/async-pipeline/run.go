@@ -34,6 +34,7 @@ type runFlags struct {
 	only        bool
 	cache       cacheFlags
 	args        []string // behind --
+	affected    affectedFlag
 }
 
 // healFlags are the flags that run and heal share.
@@ -86,6 +87,12 @@ What stands behind -- is appended to the command of the one task that is named
 (where run is text for the shell, as "$@"), not to those it depends on. It
 counts in the cache, and a fix is checked with it.
 
+With --affected only tasks run that changes since BASE may have changed
+(commits, uncommitted and new files): those with inputs among them, those
+without inputs, and what depends on one. What they depend on runs or is cached
+as ever. BASE is a branch or commit, by default the upstream of the branch, else
+the default branch of origin, else main or master.
+
 Ctrl-C once ends what runs (SIGTERM, SIGKILL after 3 s), twice at once; Ctrl-Z
 stops the tasks too.
 
@@ -95,6 +102,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
   async-pipeline run test lint
   async-pipeline run --only test
   async-pipeline run test -- -run TestLogin
+  async-pipeline run --affected=main --dry-run
   async-pipeline run --dry-run --var go=go1.26
   async-pipeline run --keep-going --trace trace.json
   async-pipeline run --progress json | jq .type`,
@@ -138,6 +146,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 	progressFlag(c, &r.progress, runWays)
 	f.BoolVar(&r.json, "json", false, "as --progress json: the run's journal on stdout, one JSON object a line, and messages on stderr")
 	f.StringVar(&r.trace, "trace", "", "write when each task ran to `FILE`, a trace for ui.perfetto.dev or chrome://tracing")
+	r.affected.flag(c)
 	f.BoolVar(&r.only, "only", false, "leave out what the named tasks depend on")
 	return c
 }
@@ -196,19 +205,32 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 		return err
 	}
 	prog.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
+	screen := prog.Results()
+	if r.json {
+		screen = prog.Messages()
+	}
+	job := jobOf(c, names)
+	var since *record.Affected
+	if r.affected.asked {
+		var why map[string]string
+		if g, since, why, err = r.affected.choose(prog, c, g, r.only); err != nil {
+			return err
+		}
+		screen.Affected(since, why)
+		if g == nil {
+			return nil
+		}
+		job = nil // not all of it is run
+	}
 	if r.dryRun {
 		plan := planned(c, g, names)
 		predict(prog, c, &r.cache, plan)
 		prog.Results().Plan(plan, run.Parallel(c, r.concurrency))
 		return nil
 	}
-	screen := prog.Results()
-	if r.json {
-		screen = prog.Messages()
-	}
 	p := &runCall{
 		prog: prog, flags: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn,
-		trace: trace, store: record.At(c.Root), job: jobOf(c, names),
+		trace: trace, store: record.At(c.Root), job: job, since: since,
 		git: git,
 	}
 	return p.perform()

@@ -34,6 +34,7 @@ type runCall struct {
 	trace  string // file of --trace; empty: none
 	store  *record.Store
 	job    *string
+	since  *record.Affected                  // of --affected
 	git    func(context.Context) *record.Git // see run.AskGit
 
 	progress progress
@@ -84,7 +85,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 	r := &run.Run{
 		Config: p.config, Graph: p.graph, Store: p.store, Tasks: taskRunner(prog, p.config),
 		Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing,
-		Job: p.job, CI: p.flags.heal.ci, Healing: healingMode(prog, p.flags),
+		Job: p.job, Affected: p.since, CI: p.flags.heal.ci, Healing: healingMode(prog, p.flags),
 		Git:   p.git,
 		Cache: p.flags.cache.open(prog, p.config), CacheOff: p.flags.cache.reason(),
 		Locked: func() {

@@ -36,9 +36,10 @@ type Run struct {
 	// Git returns what git knows of the tree before the first task; nil: GitFacts is asked. See AskGit.
 	Git func(context.Context) *record.Git
 
-	Job     *string // these three are recorded as they are
-	CI      bool
-	Healing record.Healing
+	Job      *string // these four are recorded as they are
+	Affected *record.Affected
+	CI       bool
+	Healing  record.Healing
 
 	Observer Observer
 	Locked   func()            // called once run.lock is held, before anything is recorded
@@ -113,7 +114,7 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 		names = append(names, t.Name)
 	}
 	v := record.Run{
-		Root: r.Config.Root, Job: r.Job, CI: r.CI, Healing: r.Healing, StartedAt: record.Time{Time: started},
+		Root: r.Config.Root, Job: r.Job, Affected: r.Affected, CI: r.CI, Healing: r.Healing, StartedAt: record.Time{Time: started},
 	}
 	graph, err := nodes(r.Graph, r.Tasks.Redact)
 	if err != nil {

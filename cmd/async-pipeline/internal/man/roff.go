@@ -130,7 +130,11 @@ func (p *manual) flags(title string, set *pflag.FlagSet) {
 			return
 		}
 		value, usage := pflag.UnquoteUsage(f)
-		term := `\fB\-\-` + escaped(f.Name) + `\fP`
+		name := f.Name
+		if f.NoOptDefVal != "" && f.NoOptDefVal != "true" { // a value may be left out
+			name += "[=" + f.NoOptDefVal + "]"
+		}
+		term := `\fB\-\-` + escaped(name) + `\fP`
 		if f.Shorthand != "" {
 			term = `\fB\-` + f.Shorthand + `\fP, ` + term
 		}

@@ -1,0 +1,97 @@
+// What --affected of run and graph chooses.
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+)
+
+// An affectedFlag is --affected[=BASE].
+type affectedFlag struct {
+	asked bool
+	base  string // empty: found
+	empty bool   // --affected= was typed
+}
+
+// noBase stands for --affected without a value. It is what help shows behind the flag.
+const noBase = "BASE"
+
+func (f *affectedFlag) flag(c *cobra.Command) {
+	c.Flags().VarPF(f, "affected", "", "only tasks that changes since BASE may have changed").NoOptDefVal = noBase
+}
+
+func (f *affectedFlag) String() string { return f.base }
+func (f *affectedFlag) Type() string   { return "bool" } // for help: the value may be left out
+
+func (f *affectedFlag) Set(s string) error {
+	f.asked, f.base, f.empty = true, s, s == ""
+	if s == noBase {
+		f.base = ""
+	}
+	return nil
+}
+
+// choose returns those tasks of a graph that are affected, and what they depend on, or nil for none. why has the
+// affected ones with the reason.
+func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Graph, only bool) (
+	chosen *pipeline.Graph, since *record.Affected, why map[string]string, err error,
+) {
+	if f.empty {
+		return nil, nil, nil, exit.Misused("--affected has an empty base: is a variable not set?")
+	}
+	ctx := context.Background()
+	repo, err := git.Find(ctx, c.Root)
+	if err != nil {
+		return nil, nil, nil, exit.Refuse("--affected asks git what changed: %v", err)
+	}
+	commit, name, err := repo.Base(ctx, f.base)
+	if err != nil {
+		return nil, nil, nil, exit.Refuse("--affected: %v", err)
+	}
+	differ, err := repo.Since(ctx, commit)
+	if err != nil {
+		return nil, nil, nil, exit.Refuse("--affected: %v", err)
+	}
+	root, err := filepath.EvalSymlinks(c.Root)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var paths []string
+	for _, d := range differ {
+		rel, err := filepath.Rel(root, filepath.Join(repo.Top, filepath.FromSlash(d.Path)))
+		if err != nil || !filepath.IsLocal(rel) {
+			continue // nothing outside of the root is an input
+		}
+		rel = filepath.ToSlash(rel)
+		if info, err := os.Lstat(filepath.Join(root, rel)); err == nil && info.IsDir() {
+			rel += "/"
+		}
+		paths = append(paths, rel)
+	}
+	file, err := filepath.Rel(c.Root, c.File)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	since = &record.Affected{Base: name, Commit: commit}
+	why = cache.Affected(c, g.Tasks(), paths, filepath.ToSlash(file))
+	if len(why) == 0 {
+		return nil, since, why, nil
+	}
+	var names []string
+	for _, t := range g.Tasks() {
+		if why[t.Name] != "" {
+			names = append(names, t.Name)
+		}
+	}
+	chosen, err = selectTasks(prog, c, names, only)
+	return chosen, since, why, err
+}

@@ -1,0 +1,93 @@
+package cache
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// Affected returns by name which of tasks may end otherwise after paths changed, and why: its inputs are among them, or
+// it has none, or it depends on such a task. Paths are relative to the root; file is PIPELINE.hcl, by which every task
+// is affected. A path with a slash at its end is a folder (a submodule) and stands for all that is in it.
+func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths []string, file string) map[string]string {
+	why := map[string]string{}
+	for _, p := range paths {
+		if p == file {
+			for _, t := range tasks {
+				why[t.Name] = file + " changed"
+			}
+			return why
+		}
+	}
+	seen := map[string]string{} // also what is not affected, with ""
+	var visit func(t *pipeline.Task) string
+	visit = func(t *pipeline.Task) string {
+		if reason, known := seen[t.Name]; known {
+			return reason
+		}
+		seen[t.Name] = "" // dependencies have no cycles
+		reason := changedInput(t, paths)
+		for _, name := range t.DependsOn {
+			if d := c.Task(name); reason == "" && d != nil && visit(d) != "" {
+				reason = "after " + name
+			}
+		}
+		seen[t.Name] = reason
+		return reason
+	}
+	for _, t := range tasks {
+		if reason := visit(t); reason != "" {
+			why[t.Name] = reason
+		}
+	}
+	return why
+}
+
+// changedInput returns why a task is affected by itself, or "".
+func changedInput(t *pipeline.Task, paths []string) string {
+	if len(t.Inputs) == 0 {
+		return "it has no inputs"
+	}
+	of := scopeOf(t)
+	for _, p := range t.Dotenv {
+		of.in = append(of.in, pattern{text: p, plain: true, folder: p})
+	}
+	if words := t.Run.Words(); len(words) > 0 && strings.Contains(words[0], "/") { // a program of the project
+		p := path.Join(t.Dir, words[0])
+		of.in = append(of.in, pattern{text: p, plain: true, folder: p})
+	}
+	first, more := "", 0
+	for _, p := range paths {
+		switch {
+		case !reads(of, p):
+		case first == "":
+			first = p
+		default:
+			more++
+		}
+	}
+	switch {
+	case first == "":
+		return ""
+	case more > 0:
+		return fmt.Sprintf("%s and %d more changed", first, more)
+	}
+	return first + " changed"
+}
+
+// reads reports whether a path is an input, or may have some: a folder, or rules that decide what git ignores in one.
+func reads(of scope, p string) bool {
+	dir, folder := strings.CutSuffix(p, "/")
+	if !folder && isRules(p) {
+		dir, folder = parent(p), true
+	}
+	if folder {
+		return slices.ContainsFunc(of.in, func(in pattern) bool {
+			return !in.not && (within(in.folder, dir) || within(dir, in.folder))
+		})
+	}
+	return matches(of.in, p) && !matches(of.makes, p)
+}
