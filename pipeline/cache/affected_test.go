@@ -1,0 +1,40 @@
+package cache
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// A task is affected by what it reads, and by what it depends on.
+func TestAffected(t *testing.T) {
+	t.Parallel()
+	tasks := []*pipeline.Task{
+		{Name: "go", Dir: ".", Inputs: []string{"**/*.go", "!**/*_gen.go"}, Outputs: []string{"gen/**"}},
+		{Name: "web", Dir: "web", Inputs: []string{"web/src/**"}, Dotenv: []string{"web/.env"}, Reads: []string{"web/[x]"}, Run: pipeline.Command{Argv: []pipeline.Text{{Value: "./build.sh"}}}},
+		{Name: "site", Dir: ".", Inputs: []string{"site.txt"}, DependsOn: []string{"web"}},
+		{Name: "deploy", Dir: ".", Inputs: []string{"deploy.txt"}, DependsOn: []string{"site", "go"}},
+	}
+	c := &pipeline.Config{Tasks: tasks}
+	for _, tt := range []struct {
+		paths []string
+		want  string
+	}{
+		{nil, "map[]"},
+		{[]string{"README.md", "a_gen.go", "gen/x.go", "web/other"}, "map[]"},
+		{[]string{"b/a.go", "c.go"}, "map[deploy:after go go:b/a.go and 1 more changed]"},
+		{[]string{"web/src/x"}, "map[deploy:after site site:after web web:web/src/x changed]"},
+		{[]string{"web/.env"}, "map[deploy:after site site:after web web:web/.env changed]"},
+		{[]string{"web/build.sh"}, "map[deploy:after site site:after web web:web/build.sh changed]"},
+		{[]string{"web/[x]"}, "map[deploy:after site site:after web web:web/[x] changed]"},
+		{[]string{"web/x"}, "map[]"},
+		{[]string{"web/src/sub/"}, "map[deploy:after site go:web/src/sub/ changed site:after web web:web/src/sub/ changed]"},
+		{[]string{"web/.gitignore"}, "map[deploy:after site go:web/.gitignore changed site:after web web:web/.gitignore changed]"},
+		{[]string{"PIPELINE.hcl"}, "map[deploy:PIPELINE.hcl changed go:PIPELINE.hcl changed site:PIPELINE.hcl changed web:PIPELINE.hcl changed]"},
+	} {
+		if got := fmt.Sprint(Affected(c, tasks, tt.paths, "PIPELINE.hcl")); got != tt.want {
+			t.Errorf("%q: %s\nwant %s", tt.paths, got, tt.want)
+		}
+	}
+}
