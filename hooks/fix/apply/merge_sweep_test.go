@@ -30,7 +30,7 @@ func mergeCases() int {
 	case testing.Short():
 		return 50
 	}
-	return 200
+	return 100
 }
 
 // A mergeCase is a fix, a tree that it is applied to, and what a person asks for.
