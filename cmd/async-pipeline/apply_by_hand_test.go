@@ -36,6 +36,7 @@ type byHand struct {
 
 func TestApplyByHand(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	base := t.TempDir()
 	p := &byHand{root: filepath.Join(base, "project"), home: filepath.Join(base, "home"), exercised: map[string]bool{}}
 	must(t, os.MkdirAll(p.root, 0o700))

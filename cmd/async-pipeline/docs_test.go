@@ -48,6 +48,7 @@ var notRun = []string{
 
 func TestDocs(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	pages, err := filepath.Glob(filepath.Join(top, "docs", "*.md"))
 	must(t, err)
 	for _, file := range append(pages, filepath.Join(top, "README.md")) {

@@ -55,6 +55,7 @@ type helped struct {
 
 func TestHelpExamples(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("no bash: some examples are for it")

@@ -77,6 +77,7 @@ func TestManPages(t *testing.T) {
 // groff finds nothing to complain about, and prints what the help says.
 func TestManPagesAreRead(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	groff, err := exec.LookPath("groff")
 	if err != nil {
 		t.Skip("no groff")

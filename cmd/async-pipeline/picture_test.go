@@ -32,6 +32,7 @@ var palettes = []palette{
 // anew.
 func TestPicture(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	p := &docPage{t: t, name: "docs/getting-started.md", text: document(t, "docs/getting-started.md")}
 	p.begin("empty")
 	for _, m := range block.FindAllStringSubmatchIndex(p.text, -1) {

@@ -41,6 +41,15 @@ var disks = sync.OnceValue(func() bool {
 	return exec.Command("unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/tmp").Run() == nil
 })
 
+// notShort skips a test with -short, as the race detector is run: it takes minutes there, and what it runs is in the
+// scripts too.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: the scripts run the same code")
+	}
+}
+
 // part returns all, and with -short every nth, which it says.
 func part[T any](t *testing.T, all []T, n int) []T {
 	t.Helper()
