@@ -67,22 +67,27 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 	}
 	var paths []string
 	for _, d := range differ {
-		rel, err := filepath.Rel(root, filepath.Join(repo.Top, filepath.FromSlash(d.Path)))
-		if err != nil || !filepath.IsLocal(rel) {
+		rel, ok := relative(root, filepath.Join(repo.Top, filepath.FromSlash(d.Path)))
+		if !ok {
 			continue // nothing outside of the root is an input
 		}
-		rel = filepath.ToSlash(rel)
 		if info, err := os.Lstat(filepath.Join(root, rel)); err == nil && info.IsDir() {
 			rel += "/"
 		}
 		paths = append(paths, rel)
 	}
-	file, err := filepath.Rel(c.Root, c.File)
-	if err != nil {
-		return nil, nil, nil, err
+	var files []string
+	for _, file := range append([]string{c.File}, prog.VarFiles...) {
+		at, err := prog.Path(file)
+		if err == nil {
+			at, err = filepath.EvalSymlinks(at)
+		}
+		if rel, ok := relative(root, at); err == nil && ok {
+			files = append(files, rel)
+		}
 	}
 	since = &record.Affected{Base: name, Commit: commit}
-	why = cache.Affected(c, g.Tasks(), paths, filepath.ToSlash(file))
+	why = cache.Affected(c, g.Tasks(), paths, files)
 	if len(why) == 0 {
 		return nil, since, why, nil
 	}
@@ -94,4 +99,10 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 	}
 	chosen, err = selectTasks(prog, c, names, only)
 	return chosen, since, why, err
+}
+
+// relative returns the path of what is in root, with slashes.
+func relative(root, at string) (string, bool) {
+	rel, err := filepath.Rel(root, at)
+	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
 }

@@ -30,7 +30,7 @@ func cacheVerifyCommand(prog *program) *cobra.Command {
 		Use:   "verify",
 		Short: "Compare every stored result with its digest",
 		Long: `Reads all that is stored of tasks and compares it with its digest. What is
-damaged is named; it is never used, since every run compares what it reads: the
+damaged is listed; it is never used, since every run compares what it reads: the
 task runs again. With --remove it is removed, so that its space is free.
 
 The exit code is 0 if all is whole, and 1 if something is damaged, also if it

@@ -60,7 +60,7 @@ func drawGraph(prog *program, format string, names []string, affected *affectedF
 		if err != nil {
 			return err
 		}
-		prog.Messages().Affected(since, why)
+		prog.Messages().Affected(since, why, true)
 		if g = chosen; g == nil {
 			g = &pipeline.Graph{}
 		}

@@ -17,10 +17,13 @@ import (
 	"time"
 )
 
-// sweepRounds is how many rounds a sweep has: 10, or 300 with ASYNC_PIPELINE_SWEEP=full; a short one fewer.
+// sweepRounds is how many rounds a sweep has: 10, or 300 with ASYNC_PIPELINE_SWEEP=full; 4 with -short.
 func sweepRounds() int {
-	if sweepFull() {
+	switch {
+	case sweepFull():
 		return 300
+	case testing.Short():
+		return 4
 	}
 	return 10
 }

@@ -211,19 +211,19 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	}
 	job := jobOf(c, names)
 	var since *record.Affected
+	var why map[string]string // of the affected tasks
 	if r.affected.asked {
-		var why map[string]string
 		if g, since, why, err = r.affected.choose(prog, c, g, r.only); err != nil {
 			return err
 		}
-		screen.Affected(since, why)
+		screen.Affected(since, why, r.dryRun)
 		if g == nil {
 			return nil
 		}
 		job = nil // not all of it is run
 	}
 	if r.dryRun {
-		plan := planned(c, g, names)
+		plan := planned(c, g, names, why)
 		predict(prog, c, &r.cache, plan)
 		prog.Results().Plan(plan, run.Parallel(c, r.concurrency))
 		return nil
@@ -306,7 +306,7 @@ func jobOf(c *pipeline.Config, names []string) *string {
 }
 
 // planned returns why each task of the graph is in it.
-func planned(c *pipeline.Config, g *pipeline.Graph, names []string) []view.Planned {
+func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map[string]string) []view.Planned {
 	if len(names) == 0 && c.Job("default") != nil {
 		names = []string{"default"}
 	}
@@ -328,7 +328,10 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string) []view.Plann
 	var plan []view.Planned
 	for _, t := range g.Tasks() {
 		reason := cmp.Or(why[t.Name], "needed by "+view.TaskName(neededBy(g, t.Name)))
-		if len(names) == 0 {
+		switch {
+		case affected[t.Name] != "":
+			reason = "affected"
+		case len(names) == 0 && affected == nil:
 			reason = "every task"
 		}
 		plan = append(plan, view.Planned{Task: t, After: g.DependsOn(t.Name), Why: reason})

@@ -10,14 +10,14 @@ import (
 )
 
 // Affected returns by name which of tasks may end otherwise after paths changed, and why: its inputs are among them, or
-// it has none, or it depends on such a task. Paths are relative to the root; file is PIPELINE.hcl, by which every task
-// is affected. A path with a slash at its end is a folder (a submodule) and stands for all that is in it.
-func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths []string, file string) map[string]string {
+// it has none, or it depends on such a task. Paths are relative to the root; files are PIPELINE.hcl and what gives it
+// values, by which every task is affected. A path with a slash at its end is a folder (a submodule) and stands for all that is in it.
+func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, files []string) map[string]string {
 	why := map[string]string{}
 	for _, p := range paths {
-		if p == file {
+		if slices.Contains(files, p) {
 			for _, t := range tasks {
-				why[t.Name] = file + " changed"
+				why[t.Name] = p + " changed"
 			}
 			return why
 		}

@@ -33,7 +33,7 @@ func TestAffected(t *testing.T) {
 		{[]string{"web/.gitignore"}, "map[deploy:after site go:web/.gitignore changed site:after web web:web/.gitignore changed]"},
 		{[]string{"PIPELINE.hcl"}, "map[deploy:PIPELINE.hcl changed go:PIPELINE.hcl changed site:PIPELINE.hcl changed web:PIPELINE.hcl changed]"},
 	} {
-		if got := fmt.Sprint(Affected(c, tasks, tt.paths, "PIPELINE.hcl")); got != tt.want {
+		if got := fmt.Sprint(Affected(c, tasks, tt.paths, []string{"PIPELINE.hcl"})); got != tt.want {
 			t.Errorf("%q: %s\nwant %s", tt.paths, got, tt.want)
 		}
 	}

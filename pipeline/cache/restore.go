@@ -40,14 +40,9 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(c.Config.Root)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
 	c.store.used(e.Key)
 	last := c.last(e.task)
-	wrote, changed, err := c.replace(root, v, e, last)
+	wrote, changed, err := c.replace(v, e, last)
 	if changed {
 		c.Changed()
 	}
@@ -65,8 +60,13 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 
 // replace removes what an earlier run of the task made and this result lacks, and writes what differs. What nobody
 // knows to be made by the task is kept.
-func (c *Cache) replace(root *os.Root, v *view, e *Entry, last *baseline) (wrote map[string]bool, changed bool, err error) {
+func (c *Cache) replace(v *view, e *Entry, last *baseline) (wrote map[string]bool, changed bool, err error) {
 	wrote = map[string]bool{}
+	root, err := os.OpenRoot(c.Config.Root)
+	if err != nil {
+		return wrote, false, err
+	}
+	defer func() { _ = root.Close() }()
 	if last != nil {
 		want := map[string]bool{}
 		for _, f := range e.found.Files {
@@ -126,13 +126,8 @@ func (c *Cache) Clean(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(c.Config.Root)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
 	none := &Entry{task: e.task}
-	_, _, err = c.replace(root, v, none, last)
+	_, _, err = c.replace(v, none, last)
 	c.Changed()
 	return err
 }

@@ -2,6 +2,7 @@
 package view
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,8 +11,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// Affected shows which tasks changes affect, and why.
-func (s *Screen) Affected(since *record.Affected, why map[string]string) {
+// Affected shows which tasks changes affect, and why; the first ten unless all are asked for.
+func (s *Screen) Affected(since *record.Affected, why map[string]string, all bool) {
+	const most = 10
 	at := Harmless(since.Base) + " (" + since.Commit[:min(12, len(since.Commit))] + ")"
 	if len(why) == 0 {
 		s.Line("Nothing is affected by what changed since %s.", at)
@@ -21,8 +23,15 @@ func (s *Screen) Affected(since *record.Affected, why map[string]string) {
 	wide := nameColumns(names, 30)
 	var b strings.Builder
 	b.WriteString(english.Count(len(names), "task") + " affected by what changed since " + at + "\n")
-	for _, name := range names {
+	shown := names
+	if !all && len(names) > most {
+		shown = names[:most]
+	}
+	for _, name := range shown {
 		b.WriteString(s.hanging("  "+pad(taskName(name), wide)+"  ", Harmless(why[name])))
+	}
+	if more := len(names) - len(shown); more > 0 {
+		fmt.Fprintf(&b, "  and %d more: --dry-run shows all\n", more)
 	}
 	s.put(b.String() + "\n")
 }
