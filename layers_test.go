@@ -34,7 +34,7 @@ var table = map[string]entry{
 	"cmd/async-pipeline/internal/view": {6, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "hooks/fix", "hooks/fix/apply", "internal/journal", "internal/patch", "internal/testreport"}},
 	"hooks":                            {5, []string{"pipeline", "pipeline/record", "scratch", "hooks/...", "internal/..."}},
 	"pipeline/run":                     {5, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "pipeline/task", "internal/sandbox", "internal/git"}},
-	"pipeline/cache":                   {3, []string{"pipeline", "internal/git", "internal/recordfile", "internal/tree"}},
+	"pipeline/cache":                   {3, []string{"pipeline", "pipeline/record", "internal/git", "internal/recordfile", "internal/tree"}},
 	"pipeline/flake":                   {3, []string{"pipeline/record", "internal/recordfile"}},
 	"pipeline/task":                    {4, []string{"pipeline", "pipeline/cache", "pipeline/record", "internal/sandbox"}},
 	"hooks/reproduce":                  {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/fix", "hooks/failedtask", "hooks/homes", "hooks/progress", "internal/..."}},

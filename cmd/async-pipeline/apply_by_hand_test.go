@@ -174,6 +174,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"explain", "--var", "apply=true", "--var-file", values, "check"},
 		{"explain", "--env", "--json", "check"},
 		{"explain", "--run", "latest", "check"},
+		{"explain", "--against", "latest", "check"},
 		{"runs", "--json", "--limit", "5"},
 		{"runs", "--flaky"},
 		{"logs", "--follow", "--tail", "5", "latest", "check"},

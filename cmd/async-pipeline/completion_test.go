@@ -133,6 +133,7 @@ func TestCompletionOfRecords(t *testing.T) {
 	offered(t, dir, append([]string{"build", "test"}, newestFirst...), "logs", "")
 	offered(t, dir, []string{"build", "test"}, "logs", ids[0], "")
 	offered(t, dir, append([]string{"build", "test"}, newestFirst...), "explain", "--run", "")
+	offered(t, dir, newestFirst, "explain", "build", "--against", "")
 	offered(t, dir, nil, "fix", "show", "")
 }
 

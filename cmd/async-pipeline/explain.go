@@ -22,6 +22,7 @@ import (
 // explainCall has the flags of one `explain`.
 type explainCall struct {
 	env, run, json bool
+	against        string // RUN
 }
 
 func explainCommand(prog *program) *cobra.Command {
@@ -32,21 +33,26 @@ func explainCommand(prog *program) *cobra.Command {
 		Long: `Says what a task is and would do, and how it ended last time. Nothing is run.
 
 --env shows each variable that the task would see with the layer it came from;
-secrets are hidden. --run tells of a recorded run instead: why each task ended
-as it did, where the time went, what hooks did; with TASK of that task alone.
-Without RUN it is the newest run with a verdict; a newer one that goes on or was
-killed is named, and taken where only it has the task.`,
+secrets are hidden. --against compares what the task is made of now with what it
+was made of in a recorded run: inputs, variables, programs. --run tells of a
+recorded run instead: why each task ended as it did, where the time went, what
+hooks did; with TASK of that task alone. Without RUN it is the newest run with a
+verdict; a newer one that goes on or was killed is named, and taken where only
+it has the task.`,
 		Example: `  async-pipeline explain test
   async-pipeline explain --json test
   async-pipeline explain --env test
+  async-pipeline explain test --against latest
   async-pipeline explain --run
   async-pipeline explain --run latest test`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			args = unquoted(args)
 			switch {
-			case e.run && (e.env || e.json):
-				return exit.Misused("--run cannot be used with --env or --json")
+			case e.run && (e.env || e.json || e.against != ""):
+				return exit.Misused("--run cannot be used with --env, --against or --json")
+			case e.env && e.against != "":
+				return exit.Misused("--env cannot be used with --against")
 			case e.run:
 				return explainRun(prog, args)
 			case len(args) == 0:
@@ -61,6 +67,7 @@ killed is named, and taken where only it has the task.`,
 	c.Flags().BoolVar(&e.env, "env", false, "show the variables that the task would see, each with its layer")
 	c.Flags().BoolVar(&e.run, "run", false, "tell of a recorded run: [RUN] [TASK], the newest with a verdict by default")
 	c.Flags().BoolVar(&e.json, "json", false, "print the receipt as JSON; with --env the variables")
+	c.Flags().StringVar(&e.against, "against", "", "show what differs between a recorded `RUN` and now")
 	prog.varFlag(c)
 	return c
 }
@@ -77,6 +84,8 @@ func explainConfigured(prog *program, e explainCall, name string) error {
 	switch {
 	case e.env:
 		return explainEnv(prog, c, t, e.json)
+	case e.against != "":
+		return explainAgainst(prog, e, c, t)
 	case e.json:
 		return prog.PrintJSON(receipt{Task: t.Name, Cache: receiptOf(prog, c, t)})
 	}

@@ -32,6 +32,7 @@ var ends = map[string]struct {
 	"async-pipeline run --keep-going --trace trace.json": {1, "the test fails"},
 	"async-pipeline run --progress json | jq .type":      {1, "the test fails"},
 
+	"async-pipeline explain test --against latest":        {2, "the task has no inputs"},
 	"async-pipeline agents probe":                         {2, "no agent CLI is there"},
 	"async-pipeline agents probe claude --all":            {2, "no agent CLI is there"},
 	"async-pipeline agents probe --all --report probe.md": {2, "no agent CLI is there"},

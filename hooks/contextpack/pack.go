@@ -29,7 +29,10 @@ import (
 const (
 	packLimit = 16 << 10 // of a pack
 	tailLimit = 4 << 10  // of the log in it
+	lineLimit = 160      // of a line of Differs
 )
+
+const mostDiffers = 20 // lines
 
 // A Builder builds context packs.
 type Builder struct {
@@ -42,23 +45,26 @@ type Builder struct {
 // A pack is one context pack. The log is data from outside: it has a field of its own and is never part of an
 // instruction.
 type pack struct {
-	SchemaVersion int               `json:"schema_version"`
-	Run           string            `json:"run"`
-	Task          string            `json:"task"`
-	Description   string            `json:"description,omitempty"`
-	Command       any               `json:"command"` // a list is argv, a string is shell text
-	Dir           string            `json:"dir"`     // relative to the root
-	Status        string            `json:"status"`
-	ExitCode      *int              `json:"exit_code"`
-	Signal        *string           `json:"signal"`
-	Error         *string           `json:"error"`
-	Attempts      int               `json:"attempts"`
-	Flaky         *string           `json:"flaky,omitempty"` // the run in which it passed with the same inputs
-	RunAgain      string            `json:"run_again"`       // for a shell
-	LogTail       string            `json:"log_tail"`
-	Changed       changed           `json:"changed"`
-	Git           gitState          `json:"git"`
-	Tools         map[string]string `json:"tools"` // program → the version that it prints
+	SchemaVersion int     `json:"schema_version"`
+	Run           string  `json:"run"`
+	Task          string  `json:"task"`
+	Description   string  `json:"description,omitempty"`
+	Command       any     `json:"command"` // a list is argv, a string is shell text
+	Dir           string  `json:"dir"`     // relative to the root
+	Status        string  `json:"status"`
+	ExitCode      *int    `json:"exit_code"`
+	Signal        *string `json:"signal"`
+	Error         *string `json:"error"`
+	Attempts      int     `json:"attempts"`
+	Flaky         *string `json:"flaky,omitempty"` // the run in which it passed with the same inputs
+	RunAgain      string  `json:"run_again"`       // for a shell
+	LogTail       string  `json:"log_tail"`
+	Changed       changed `json:"changed"`
+	// Differs is what the cache knows to differ from the last pass: inputs, outputs of what the task depends on,
+	// variables, programs. The first of them.
+	Differs []string          `json:"differs,omitempty"`
+	Git     gitState          `json:"git"`
+	Tools   map[string]string `json:"tools"` // program → the version that it prints
 }
 
 type gitState struct {
@@ -136,6 +142,9 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 	if ended.Cache != nil {
 		p.Flaky = ended.Cache.Flaky
 	}
+	if r, err := run.Receipt(task); err == nil && r.MadeOf != nil {
+		p.Differs = r.Reasons[:min(len(r.Reasons), mostDiffers)]
+	}
 	if run.Git != nil {
 		p.Git.Commit = run.Git.Commit
 	}
@@ -169,6 +178,9 @@ func (p *pack) hide(clean func(string) string) {
 	}
 	for i := range p.Changed.Paths {
 		p.Changed.Paths[i].Path = clean(p.Changed.Paths[i].Path)
+	}
+	for i := range p.Differs {
+		p.Differs[i] = cut(clean(p.Differs[i]), lineLimit)
 	}
 	for program, version := range p.Tools {
 		p.Tools[program] = cut(clean(version), 200)

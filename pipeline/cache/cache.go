@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // A Cache is the cache of one run. Its methods may be called by several goroutines at once.
@@ -106,6 +107,14 @@ func (e *Entry) Reason() string {
 		return strings.Join(e.Why, "; ")
 	}
 	return fmt.Sprintf("%s; %d more", strings.Join(e.Why[:most], "; "), len(e.Why)-most)
+}
+
+// MadeOf returns what the key is made of; nil where there is no key.
+func (e *Entry) MadeOf() *record.MadeOf {
+	if e.Key == "" {
+		return nil
+	}
+	return &e.made.MadeOf
 }
 
 // open makes what all tasks need.

@@ -106,7 +106,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 				old = append(old, p)
 				return
 			}
-			s.directories(Digest{l.Root, l.RootSize}, used)
+			s.directories(Digest{l.Inputs, l.InputBytes}, used)
 		}
 	})
 	if err != nil {

@@ -83,8 +83,15 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 	if err != nil {
 		return
 	}
-	why := c.changed(ctx, e, v, inputs, directories(inputs, func(Digest, []byte) {}))
-	e.Unchanged = new(why == "")
+	blobs := map[Digest][]byte{}
+	root := directories(inputs, func(d Digest, b []byte) { blobs[d] = slices.Clone(b) })
+	e.Unchanged = new(c.changed(ctx, e, v, inputs, root) == "")
+	if !*e.Unchanged {
+		return
+	}
+	for _, b := range blobs {
+		_, _ = c.store.put(b) // without them explain --against cannot name files
+	}
 }
 
 // changed returns what of a task is not as it was when the task began, or "". v, inputs and their root are of now.

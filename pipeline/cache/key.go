@@ -11,13 +11,17 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // describe makes the action of a task: the baseline that it will be once it has passed, with its key.
 func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Digest) (baseline, error) {
 	l := baseline{
-		Version: baselineVersion, KeyID: hashed(c.key, "key"), Run: c.Run, Root: root.Hash, RootSize: root.Size,
-		Env: map[string]string{}, Shown: map[string]string{}, Platform: map[string]string{},
+		Version: baselineVersion, Run: c.Run,
+		MadeOf: record.MadeOf{
+			KeyID: hashed(c.key, "key"), Inputs: root.Hash, InputBytes: root.Size,
+			Env: map[string]string{}, Shown: map[string]string{}, Platform: map[string]string{},
+		},
 	}
 	cmd := command{dir: t.Dir, outputs: t.Outputs}
 	if cmd.dir == "." {

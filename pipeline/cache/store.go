@@ -23,6 +23,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // A store is the folder that the package comment describes. Several processes may use it at once. What it returns was
@@ -206,18 +207,12 @@ func (s *store) putAction(key string, r Result) error {
 
 // A baseline is what the last pass of a task was made of: what a miss is compared with.
 type baseline struct {
-	Version  int               `json:"schema_version"`
-	Key      string            `json:"key"`
-	KeyID    string            `json:"key_id"` // tells the key of the hashes
-	Run      string            `json:"run"`
-	Command  string            `json:"command"` // digest of argv, directory and outputs, keyed
-	Root     string            `json:"input_root"`
-	RootSize int64             `json:"input_root_bytes"`
-	Env      map[string]string `json:"env"`            // keyed digests of the values
-	Shown    map[string]string `json:"shown"`          // values that PIPELINE.hcl has in plain text
-	Platform map[string]string `json:"platform"`       // programs, too
-	Made     map[string]string `json:"made"`           // outputs, with their digests
-	Args     bool              `json:"args,omitempty"` // the task ran with the arguments of a command line
+	Version int    `json:"schema_version"`
+	Key     string `json:"key"`
+	Run     string `json:"run"`
+	record.MadeOf
+	Made map[string]string `json:"made"`           // outputs that it made, with their digests
+	Args bool              `json:"args,omitempty"` // the task ran with the arguments of a command line
 }
 
 const baselineVersion = 1
@@ -233,7 +228,7 @@ func (s *store) baseline(task string) *baseline {
 		return nil
 	}
 	var l baseline
-	if json.Unmarshal(b, &l) != nil || l.Version != baselineVersion || !isHash(l.Key) || !isHash(l.Root) {
+	if json.Unmarshal(b, &l) != nil || l.Version != baselineVersion || !isHash(l.Key) || !isHash(l.Inputs) {
 		return nil
 	}
 	return &l

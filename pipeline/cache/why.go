@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // differences returns why a task misses: found is the error with which its result was looked for.
@@ -31,10 +32,19 @@ func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, 
 	if last.Key == now.Key {
 		return []string{"entry missing"}
 	}
+	why := c.compare(t, &last.MadeOf, &now.MadeOf, inputs)
+	if len(why) == 0 {
+		why = append(why, "the inputs changed")
+	}
+	return why
+}
+
+// compare returns what differs between what a task was made of and what it is made of now, with the inputs that it has
+// now. It returns nothing when nothing differs.
+func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []File) (why []string) {
 	if last.KeyID != now.KeyID {
 		return []string{"the key of the cache changed"}
 	}
-	var why []string
 	if last.Command != now.Command {
 		why = append(why, "command")
 	}
@@ -59,8 +69,8 @@ func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, 
 		}
 		return "env " + name + " changed"
 	})...)
-	if last.Root != now.Root {
-		paths := c.changedPaths(Digest{last.Root, last.RootSize}, "", inputs)
+	if last.Inputs != now.Inputs {
+		paths := c.changedPaths(Digest{last.Inputs, last.InputBytes}, "", inputs)
 		for i, p := range paths {
 			if by := c.maker(t, pathOf(p)); by != "" {
 				paths[i] = fmt.Sprintf("%s, an output of %s", p, by)
@@ -68,10 +78,28 @@ func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, 
 		}
 		why = append(why, paths...)
 	}
-	if len(why) == 0 {
-		why = append(why, "the inputs changed")
-	}
 	return why
+}
+
+// Against returns what differs between what a task was made of in a recorded run and what it is made of now: a line
+// each, as a miss has them, and none when nothing differs. The error says why the task cannot be compared.
+func (c *Cache) Against(ctx context.Context, t *pipeline.Task, was *record.MadeOf) ([]string, error) {
+	if err := c.open(); err != nil {
+		return nil, err
+	}
+	d, err := c.Describe(t)
+	if err != nil {
+		return nil, err
+	}
+	_, inputs, _, err := c.inputs(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	now, err := c.describe(ctx, t, d, directories(inputs, func(Digest, []byte) {}))
+	if err != nil {
+		return nil, err
+	}
+	return c.compare(t, was, &now.MadeOf, inputs), nil
 }
 
 // pathOf returns the path of what changedPaths says.

@@ -99,6 +99,21 @@ func (w *walker) flaky(ctx context.Context, e *cache.Entry, got *record.Task) {
 	}
 }
 
+// put writes the receipt of a task, if the cache had something to say about it.
+func (w *walker) put(t *pipeline.Task, e *cache.Entry, of *record.Cache) error {
+	if of == nil {
+		return nil
+	}
+	r := record.Receipt{Task: t.Name, Cache: *of, Reasons: []string{}}
+	if e != nil {
+		r.MadeOf = e.MadeOf()
+		if e.Result == cache.Miss {
+			r.Reasons = e.Why
+		}
+	}
+	return w.d.PutReceipt(&r)
+}
+
 // receipt returns what the record says of the cache about a task.
 func receipt(r *Run, t *pipeline.Task, e *cache.Entry, of *record.Cache) *record.Cache {
 	text := func(s string) *string {

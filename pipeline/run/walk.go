@@ -99,6 +99,11 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	if !ok {
 		w.flaky(ctx, entry, &got)
 	}
+	if failed := w.put(t, entry, got.Cache); failed != nil {
+		w.mu.Lock()
+		w.broken = append(w.broken, fmt.Errorf("receipt of task %q: %w", t.Name, failed))
+		w.mu.Unlock()
+	}
 	if err != nil {
 		w.mu.Lock()
 		w.broken = append(w.broken, fmt.Errorf("log of task %q: %w", t.Name, err))

@@ -85,9 +85,11 @@ func Register(root *cobra.Command, p *project.Project) {
 		if slices.Contains(takeFiles, name) {
 			c.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 		}
-		if name == "policy check" {
-			// the flag exists and has none yet
+		switch name { // the flags exist and have none yet
+		case "policy check":
 			_ = c.RegisterFlagCompletionFunc("task", lookedUp(p, (*lookup).explained))
+		case "explain":
+			_ = c.RegisterFlagCompletionFunc("against", lookedUp(p, (*lookup).runs))
 		}
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if known := Values[name+" --"+f.Name]; known != nil {
@@ -268,6 +270,29 @@ func (l *lookup) runThenTask(args []string) []cobra.Completion {
 		runs = add(runs, nil, id, about(e.Sealed))
 	}
 	return append(tasks, runs...)
+}
+
+// runs returns runs that have a verdict.
+func (l *lookup) runs([]string) (words []cobra.Completion) {
+	s := l.store()
+	if s == nil {
+		return nil
+	}
+	ids, err := s.IDs()
+	if err != nil {
+		return nil
+	}
+	for _, id := range ids[:min(len(ids), someRuns)] {
+		e := s.Entry(id)
+		if e.Sealed == nil {
+			continue
+		}
+		if words == nil {
+			words = add(words, nil, "latest", about(e.Sealed))
+		}
+		words = add(words, nil, id, about(e.Sealed))
+	}
+	return words
 }
 
 // about returns a run in a few words.

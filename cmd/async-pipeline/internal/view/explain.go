@@ -70,6 +70,19 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 	s.put(b.String())
 }
 
+// Against shows what differs between what a task was made of in a run, where it had a status, and what it is made of now.
+func (s *Screen) Against(task, run, status string, changed []string) {
+	var b strings.Builder
+	b.WriteString(s.paint(bold, taskName(task)) + "  against run " + run + " (" + strings.ReplaceAll(status, "_", " ") + " there)\n")
+	if len(changed) == 0 {
+		b.WriteString("  Nothing that it is made of differs.\n")
+	}
+	for _, line := range changed {
+		b.WriteString(strings.Join(s.hung(Harmless(line), 2), "\n") + "\n")
+	}
+	s.put(b.String())
+}
+
 // facts are lines with a word before each, broken at the screen's width.
 type facts struct {
 	s *Screen
