@@ -165,6 +165,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"run", "--no-heal", "--no-cache"},
 		{"run", "--dry-run"},
 		{"run", "--no-heal", "--affected=HEAD"},
+		{"run", "--no-heal", "--resume", "latest"},
 		{"heal", "--ci", "--sandbox", tier, "--var", "apply=true"},
 		{"heal", "--progress", "plain", "--var-file", values, "latest", "check"},
 		{"validate", "--json", "--var", "apply=true", "--var-file", values},

@@ -134,6 +134,7 @@ func TestCompletionOfRecords(t *testing.T) {
 	offered(t, dir, []string{"build", "test"}, "logs", ids[0], "")
 	offered(t, dir, append([]string{"build", "test"}, newestFirst...), "explain", "--run", "")
 	offered(t, dir, newestFirst, "explain", "build", "--against", "")
+	offered(t, dir, newestFirst, "run", "--resume", "")
 	offered(t, dir, nil, "fix", "show", "")
 }
 

@@ -29,7 +29,7 @@ func explainAgainst(prog *program, e explainCall, c *pipeline.Config, t *pipelin
 	if then == nil {
 		return exit.Refuse("run %s has no task %q: async-pipeline runs lists the runs", run.ID, view.TaskName(t.Name))
 	}
-	r, err := run.Receipt(t.Name)
+	r, err := record.ReadReceipt(run.Dir, t.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return exit.Refuse("run %s does not know what task %q was made of: %s", run.ID, view.TaskName(t.Name), whyNoReceipt(t, then))

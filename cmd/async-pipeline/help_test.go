@@ -29,6 +29,7 @@ var ends = map[string]struct {
 	"async-pipeline run test lint":                       {1, "the test fails"},
 	"async-pipeline run --only test":                     {1, "the test fails"},
 	"async-pipeline run test -- -run TestLogin":          {1, "the test fails"},
+	"async-pipeline run --resume latest":                 {1, "the test fails"},
 	"async-pipeline run --keep-going --trace trace.json": {1, "the test fails"},
 	"async-pipeline run --progress json | jq .type":      {1, "the test fails"},
 

@@ -35,6 +35,7 @@ type runFlags struct {
 	cache       cacheFlags
 	args        []string // behind --
 	affected    affectedFlag
+	resume      string // RUN
 }
 
 // healFlags are the flags that run and heal share.
@@ -93,6 +94,10 @@ without inputs, and what depends on one. What they depend on runs or is cached
 as ever. BASE is a branch or commit, by default the upstream of the branch, else
 the default branch of origin, else main or master.
 
+With --resume only tasks run that did not pass in RUN, also one that was killed.
+Of those that passed, the ones run again whose inputs, outputs or definition
+changed since, as far as that is known; the record names the others.
+
 Ctrl-C once ends what runs (SIGTERM, SIGKILL after 3 s), twice at once; Ctrl-Z
 stops the tasks too.
 
@@ -103,6 +108,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
   async-pipeline run --only test
   async-pipeline run test -- -run TestLogin
   async-pipeline run --affected=main --dry-run
+  async-pipeline run --resume latest
   async-pipeline run --dry-run --var go=go1.26
   async-pipeline run --keep-going --trace trace.json
   async-pipeline run --progress json | jq .type`,
@@ -115,6 +121,11 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 			}
 			if r.noHeal && r.heal.asked {
 				return exit.Misused("--heal cannot be used with --no-heal")
+			}
+			if c.Flags().Changed("resume") {
+				if err := r.resumable(names); err != nil {
+					return err
+				}
 			}
 			if err := r.cache.check(); err != nil {
 				return err
@@ -147,6 +158,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 	f.BoolVar(&r.json, "json", false, "as --progress json: the run's journal on stdout, one JSON object a line, and messages on stderr")
 	f.StringVar(&r.trace, "trace", "", "write when each task ran to `FILE`, a trace for ui.perfetto.dev or chrome://tracing")
 	r.affected.flag(c)
+	f.StringVar(&r.resume, "resume", "", "only what did not pass in `RUN`, and what changed since")
 	f.BoolVar(&r.only, "only", false, "leave out what the named tasks depend on")
 	return c
 }
@@ -200,16 +212,31 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	if c, err = withArgs(prog, c, names, r.args); err != nil {
 		return err
 	}
-	g, err := selectTasks(prog, c, names, r.only)
+	var taken *resumption
+	if r.resume != "" {
+		if taken, err = resume(prog, r, c); err != nil {
+			return err
+		}
+		c = taken.config
+	}
+	g, err := taken.graph(prog, c, names, r.only)
 	if err != nil {
 		return err
 	}
-	prog.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
 	screen := prog.Results()
 	if r.json {
 		screen = prog.Messages()
 	}
 	job := jobOf(c, names)
+	if taken != nil {
+		screen.Resumes(taken.from, taken.status, taken.recorded.Passed, taken.unknown, taken.why, r.dryRun)
+		if g == nil {
+			screen.Line("Nothing is left to run.")
+			return nil
+		}
+		job = nil // not all of it is run
+	}
+	prog.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
 	var since *record.Affected
 	var why map[string]string // of the affected tasks
 	if r.affected.asked {
@@ -223,7 +250,7 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 		job = nil // not all of it is run
 	}
 	if r.dryRun {
-		plan := planned(c, g, names, why)
+		plan := planned(c, g, names, why, taken)
 		predict(prog, c, &r.cache, plan)
 		prog.Results().Plan(plan, run.Parallel(c, r.concurrency))
 		return nil
@@ -231,7 +258,7 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	p := &runCall{
 		prog: prog, flags: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn,
 		trace: trace, store: record.At(c.Root), job: job, since: since,
-		git: git,
+		git: git, taken: taken.record(),
 	}
 	return p.perform()
 }
@@ -306,7 +333,7 @@ func jobOf(c *pipeline.Config, names []string) *string {
 }
 
 // planned returns why each task of the graph is in it.
-func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map[string]string) []view.Planned {
+func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map[string]string, taken *resumption) []view.Planned {
 	if len(names) == 0 && c.Job("default") != nil {
 		names = []string{"default"}
 	}
@@ -329,6 +356,8 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map
 	for _, t := range g.Tasks() {
 		reason := cmp.Or(why[t.Name], "needed by "+view.TaskName(neededBy(g, t.Name)))
 		switch {
+		case taken != nil:
+			reason = taken.reason(t.Name)
 		case affected[t.Name] != "":
 			reason = "affected"
 		case len(names) == 0 && affected == nil:

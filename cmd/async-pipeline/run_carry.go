@@ -35,6 +35,7 @@ type runCall struct {
 	store  *record.Store
 	job    *string
 	since  *record.Affected                  // of --affected
+	taken  *record.Resumed                   // of --resume
 	git    func(context.Context) *record.Git // see run.AskGit
 
 	progress progress
@@ -85,7 +86,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 	r := &run.Run{
 		Config: p.config, Graph: p.graph, Store: p.store, Tasks: taskRunner(prog, p.config),
 		Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing,
-		Job: p.job, Affected: p.since, CI: p.flags.heal.ci, Healing: healingMode(prog, p.flags),
+		Job: p.job, Affected: p.since, Resumes: p.taken, CI: p.flags.heal.ci, Healing: healingMode(prog, p.flags),
 		Git:   p.git,
 		Cache: p.flags.cache.open(prog, p.config), CacheOff: p.flags.cache.reason(),
 		Locked: func() {

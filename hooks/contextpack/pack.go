@@ -142,7 +142,7 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 	if ended.Cache != nil {
 		p.Flaky = ended.Cache.Flaky
 	}
-	if r, err := run.Receipt(task); err == nil && r.MadeOf != nil {
+	if r, err := record.ReadReceipt(run.Dir, task); err == nil && r.MadeOf != nil {
 		p.Differs = r.Reasons[:min(len(r.Reasons), mostDiffers)]
 	}
 	if run.Git != nil {

@@ -48,15 +48,15 @@ func (d *Draft) PutReceipt(r *Receipt) error {
 	return WriteFile(path, append(b, '\n'), false)
 }
 
-// Receipt reads the receipt of a task. The error is fs.ErrNotExist where the run has none: the task has no inputs, or
+// ReadReceipt reads the receipt of a task of the run in a folder, which may have no verdict. The error is fs.ErrNotExist where the run has none: the task has no inputs, or
 // was not looked at.
-func (s *Sealed) Receipt(task string) (*Receipt, error) {
-	b, err := readFile(s.Dir, receiptFile(task), recordfile.MaxJSON)
+func ReadReceipt(runDir, task string) (*Receipt, error) {
+	b, err := readFile(runDir, receiptFile(task), recordfile.MaxJSON)
 	if err != nil {
 		return nil, err
 	}
 	r := &Receipt{}
-	path := filepath.Join(s.Dir, receiptFile(task))
+	path := filepath.Join(runDir, receiptFile(task))
 	if err := json.Unmarshal(b, r); err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w", path, err)
 	}

@@ -16,24 +16,32 @@ type Run struct {
 	Job           *string `json:"job"`
 
 	// Affected is of run --affected: only tasks that changes since Commit may have changed, and what those depend on.
-	Affected    *Affected `json:"affected,omitempty"`
-	Status      string    `json:"status"` // passed | failed | interrupted
-	ExitCode    int       `json:"exit_code"`
-	CI          bool      `json:"ci"`
-	StartedAt   Time      `json:"started_at"`
-	FinishedAt  Time      `json:"finished_at"`
-	DurationMS  int64     `json:"duration_ms"`
-	Git         *Git      `json:"git"`
-	Healing     Healing   `json:"healing"`
-	Tasks       []Task    `json:"tasks"`
-	Journal     *Anchor   `json:"journal"`      // the end of events.jsonl, filled in by Seal
-	GraphDigest *string   `json:"graph_digest"` // of graph.json, filled in by Seal
+	Affected *Affected `json:"affected,omitempty"`
+	// Resumes is of run --resume: only tasks that did not pass in an earlier run.
+	Resumes     *Resumed `json:"resumes,omitempty"`
+	Status      string   `json:"status"` // passed | failed | interrupted
+	ExitCode    int      `json:"exit_code"`
+	CI          bool     `json:"ci"`
+	StartedAt   Time     `json:"started_at"`
+	FinishedAt  Time     `json:"finished_at"`
+	DurationMS  int64    `json:"duration_ms"`
+	Git         *Git     `json:"git"`
+	Healing     Healing  `json:"healing"`
+	Tasks       []Task   `json:"tasks"`
+	Journal     *Anchor  `json:"journal"`      // the end of events.jsonl, filled in by Seal
+	GraphDigest *string  `json:"graph_digest"` // of graph.json, filled in by Seal
 }
 
 // Affected is where the changes of run --affected are counted from.
 type Affected struct {
 	Base   string `json:"base"`   // as it was typed, or was found: origin/main
 	Commit string `json:"commit"` // in which HEAD left it
+}
+
+// Resumed is what a run took over from an earlier one.
+type Resumed struct {
+	Run    string   `json:"run"`
+	Passed []string `json:"passed"` // tasks that passed there, or in a run that it had resumed, and were not run again
 }
 
 // A Git is the commit and branch of the tree; fields are nil where they are not known.

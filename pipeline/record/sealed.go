@@ -77,14 +77,17 @@ func (s *Sealed) Task(name string) *Task {
 }
 
 // Graph returns the graph of the run.
-func (s *Sealed) Graph() ([]Node, error) {
-	b, err := readFile(s.Dir, "graph.json", recordfile.MaxJSON)
+func (s *Sealed) Graph() ([]Node, error) { return ReadGraph(s.Dir) }
+
+// ReadGraph returns the graph of the run in a folder, which may have no verdict.
+func ReadGraph(runDir string) ([]Node, error) {
+	b, err := readFile(runDir, "graph.json", recordfile.MaxJSON)
 	if err != nil {
 		return nil, err
 	}
 	var g graph
 	if err := json.Unmarshal(b, &g); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(s.Dir, "graph.json"), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(runDir, "graph.json"), err)
 	}
 	return g.Tasks, nil
 }

@@ -19,6 +19,7 @@ type Story struct {
 	Job     *string
 	CI      bool
 	Healing Healing
+	Resumes *Resumed
 	Names   []string        // the selected tasks
 	Started map[string]Time // when each task that was started began
 	Ended   map[string]Task // tasks that have ended, or were not started and never will be
@@ -37,6 +38,7 @@ type told struct {
 	Job     *string  `json:"job"`
 	CI      bool     `json:"ci"`
 	Healing Healing  `json:"healing"`
+	Resumes *Resumed `json:"resumes"`
 	Tasks   []string `json:"tasks"`
 
 	Status   string `json:"status"`
@@ -102,7 +104,7 @@ func (s *Story) take(line []byte) error {
 	s.read += int64(len(line))
 	switch l.Type {
 	case "run_started":
-		s.Root, s.Job, s.CI, s.Healing, s.Names = l.Root, l.Job, l.CI, l.Healing, l.Tasks
+		s.Root, s.Job, s.CI, s.Healing, s.Resumes, s.Names = l.Root, l.Job, l.CI, l.Healing, l.Resumes, l.Tasks
 	case "task_started":
 		if s.Started != nil {
 			s.Started[l.Task] = l.At

@@ -36,8 +36,9 @@ type Run struct {
 	// Git returns what git knows of the tree before the first task; nil: GitFacts is asked. See AskGit.
 	Git func(context.Context) *record.Git
 
-	Job      *string // these four are recorded as they are
+	Job      *string // these five are recorded as they are
 	Affected *record.Affected
+	Resumes  *record.Resumed
 	CI       bool
 	Healing  record.Healing
 
@@ -114,7 +115,7 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 		names = append(names, t.Name)
 	}
 	v := record.Run{
-		Root: r.Config.Root, Job: r.Job, Affected: r.Affected, CI: r.CI, Healing: r.Healing, StartedAt: record.Time{Time: started},
+		Root: r.Config.Root, Job: r.Job, Affected: r.Affected, Resumes: r.Resumes, CI: r.CI, Healing: r.Healing, StartedAt: record.Time{Time: started},
 	}
 	graph, err := nodes(r.Graph, r.Tasks.Redact)
 	if err != nil {
@@ -124,7 +125,7 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 		return nil, err
 	}
 	if err := draft.Event(record.Event{Type: "run_started", Data: map[string]any{
-		"run": draft.ID, "root": v.Root, "job": v.Job, "ci": v.CI, "tasks": names, "healing": v.Healing,
+		"run": draft.ID, "root": v.Root, "job": v.Job, "ci": v.CI, "tasks": names, "healing": v.Healing, "resumes": v.Resumes,
 	}}); err != nil {
 		return nil, err
 	}
@@ -238,20 +239,32 @@ func CheckOutputs(c *pipeline.Config, g *pipeline.Graph) error {
 			if in[name] || d == nil {
 				continue
 			}
-			for _, glob := range d.Outputs {
-				if strings.HasPrefix(glob, "!") {
-					continue
-				}
-				found, err := doublestar.Glob(os.DirFS(c.Root), filepath.ToSlash(filepath.Clean(glob)))
-				if err != nil {
-					return fmt.Errorf("outputs of task %q: %q is not a pattern: %w", name, glob, err)
-				}
-				if len(found) == 0 {
-					return fmt.Errorf("task %q needs what %q makes, and there is no %s: run it too (leave out --only)",
-						t.Name, name, glob)
-				}
+			glob, err := MissingOutput(c.Root, d)
+			if err != nil {
+				return err
+			}
+			if glob != "" {
+				return fmt.Errorf("task %q needs what %q makes, and there is no %s: run it too (leave out --only)",
+					t.Name, name, glob)
 			}
 		}
 	}
 	return nil
+}
+
+// MissingOutput returns the first pattern of a task's outputs that matches no file, or "".
+func MissingOutput(root string, t *pipeline.Task) (string, error) {
+	for _, glob := range t.Outputs {
+		if strings.HasPrefix(glob, "!") {
+			continue
+		}
+		found, err := doublestar.Glob(os.DirFS(root), filepath.ToSlash(filepath.Clean(glob)))
+		if err != nil {
+			return "", fmt.Errorf("outputs of task %q: %q is not a pattern: %w", t.Name, glob, err)
+		}
+		if len(found) == 0 {
+			return glob, nil
+		}
+	}
+	return "", nil
 }

@@ -88,6 +88,8 @@ func Register(root *cobra.Command, p *project.Project) {
 		switch name { // the flags exist and have none yet
 		case "policy check":
 			_ = c.RegisterFlagCompletionFunc("task", lookedUp(p, (*lookup).explained))
+		case "run":
+			_ = c.RegisterFlagCompletionFunc("resume", lookedUp(p, (*lookup).runs))
 		case "explain":
 			_ = c.RegisterFlagCompletionFunc("against", lookedUp(p, (*lookup).runs))
 		}
