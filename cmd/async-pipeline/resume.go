@@ -271,13 +271,13 @@ func (l *resumption) stale(prog *program, k *cache.Cache, p *past, t *pipeline.T
 		l.unknown++
 		return "", nil
 	case err != nil:
-		return err.Error(), nil
+		return err.Error(), nil //nolint:nilerr // a reason to run again
 	case r.Unchanged != nil && !*r.Unchanged:
 		return "what it was made of changed while it ran", nil
 	}
 	changed, err := k.Against(context.Background(), t, r.MadeOf)
 	if err != nil {
-		return err.Error(), nil
+		return err.Error(), nil //nolint:nilerr // a reason to run again
 	}
 	return prog.Secrets.String((&cache.Entry{Why: changed}).Reason()), nil
 }
