@@ -177,9 +177,8 @@ func resume(prog *program, r *runFlags, c *pipeline.Config) (*resumption, error)
 		return nil, exit.Refuse("run %s cannot be resumed: PIPELINE.hcl has none of its tasks", e.ID)
 	}
 	for _, t := range there.Tasks {
-		if t.ArgsHidden {
-			return nil, exit.Refuse("task %q ran with a secret among its arguments, which is in no record: its command cannot be made again\n%s runs it again",
-				view.TaskName(t.Name), prog.Typed("run", t.Name)+behindTask(t.Args))
+		if err := repeatable(prog, &there, t.Name); err != nil {
+			return nil, err
 		}
 	}
 	left := &resumption{

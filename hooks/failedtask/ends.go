@@ -61,7 +61,7 @@ func Ends(store *record.Store) (ends []fix.End, runs fix.RunStats, errs []error)
 						return ""
 					}
 					s, log := Signature(run, t)
-					return testreport.Fingerprint(t.Name, s, log)
+					return testreport.Fingerprint(called(t), s, log)
 				},
 			})
 		}

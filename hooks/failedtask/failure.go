@@ -84,7 +84,16 @@ func SignatureOf(t *record.Task) testreport.Signature {
 
 // Fingerprint identifies the failure among those of all runs.
 func (f *Failure) Fingerprint() string {
-	return testreport.Fingerprint(f.Task.Name, f.Signature, f.Log)
+	return testreport.Fingerprint(called(f.Ended), f.Signature, f.Log)
+}
+
+// called returns the name of a task as it ended, with the arguments that a command line gave it: with others it is
+// another command, and what repairs one does not repair the other.
+func called(t *record.Task) string {
+	if len(t.Args) == 0 {
+		return t.Name
+	}
+	return t.Name + " --" + fmt.Sprintf(" %q", t.Args)
 }
 
 // Check runs a task in a copy. most limits a task without a timeout; 0 means no limit.
