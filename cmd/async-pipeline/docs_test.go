@@ -193,9 +193,9 @@ func (p *docPage) begin(name string) {
 		p.t.Fatal(err)
 	}
 	p.env = append([]string{
-		"GOFLAGS=-trimpath", "CGO_ENABLED=0", // as the task build: what is compiled in one clone serves every other
 		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "GOTOOLCHAIN=local", "GOPROXY=off", "GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=e@example.com", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=e@example.com",
+		"GOFLAGS=-trimpath", "CGO_ENABLED=0", // as the task build: what is compiled in one clone serves every other
 	}, goes...)
 	if name == "agent" {
 		p.provided()
