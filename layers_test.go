@@ -94,6 +94,7 @@ var table = map[string]entry{
 	"internal/english":                 {0, nil},
 	"internal/failure":                 {0, nil},
 	"internal/timestamp":               {0, nil},
+	"internal/watch":                   {0, nil},
 
 	// packages of the command
 	"cmd/async-pipeline/internal/console":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline/record", "internal/sandbox"}},

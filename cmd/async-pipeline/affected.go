@@ -76,18 +76,9 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 		}
 		paths = append(paths, rel)
 	}
-	var files []string
-	for _, file := range append([]string{c.File}, prog.VarFiles...) {
-		at, err := prog.Path(file)
-		if err == nil {
-			at, err = filepath.EvalSymlinks(at)
-		}
-		if rel, ok := relative(root, at); err == nil && ok {
-			files = append(files, rel)
-		}
-	}
+	files := definingFiles(prog, c, root)
 	since = &record.Affected{Base: name, Commit: commit}
-	why = cache.Affected(c, g.Tasks(), paths, files)
+	why = cache.Affected(c, g.Tasks(), paths, files, false)
 	if len(why) == 0 {
 		return nil, since, why, nil
 	}
@@ -99,6 +90,21 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 	}
 	chosen, err = selectTasks(prog, c, names, only)
 	return chosen, since, why, err
+}
+
+// definingFiles returns PIPELINE.hcl and what gives it values, relative to the real path of the root, as far as they are
+// in it.
+func definingFiles(prog *program, c *pipeline.Config, root string) (files []string) {
+	for _, file := range append([]string{c.File}, prog.VarFiles...) {
+		at, err := prog.Path(file)
+		if err == nil {
+			at, err = filepath.EvalSymlinks(at)
+		}
+		if rel, ok := relative(root, at); err == nil && ok {
+			files = append(files, rel)
+		}
+	}
+	return files
 }
 
 // relative returns the path of what is in root, with slashes.

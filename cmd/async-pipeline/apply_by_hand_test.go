@@ -166,6 +166,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"run", "--dry-run"},
 		{"run", "--no-heal", "--affected=HEAD"},
 		{"run", "--no-heal", "--resume", "latest"},
+		{"run", "--no-heal", "--watch", "none"}, // ends at once, as there is no such task
 		{"heal", "--ci", "--sandbox", tier, "--var", "apply=true"},
 		{"heal", "--progress", "plain", "--var-file", values, "latest", "check"},
 		{"validate", "--json", "--var", "apply=true", "--var-file", values},

@@ -222,7 +222,7 @@ func (l *resumption) choose(prog *program, r *runFlags, p *past, names []string)
 	for _, t := range g.Tasks() {
 		then, was := p.tasks[t.Name]
 		passed := then.Status == record.Passed || then.Status == record.Cached
-		why := ""
+		var why string
 		switch {
 		case !was && fresh[t.Name]:
 			why = "new"

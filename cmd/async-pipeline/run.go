@@ -36,6 +36,8 @@ type runFlags struct {
 	args        []string // behind --
 	affected    affectedFlag
 	resume      string // RUN
+	watch       bool
+	rounds      *watching // of watch; nil: there is one run
 }
 
 // healFlags are the flags that run and heal share.
@@ -98,6 +100,11 @@ With --resume only tasks run that did not pass in RUN, also one that was killed.
 Of those that passed, the ones run again whose inputs, outputs or definition
 changed since, as far as that is known; the record names the others.
 
+With --watch the tasks run, and after each change of files those whose inputs it
+touches, with what depends on them; a round that a change touches begins anew.
+Each round is a run with its own record. Tasks without inputs run in the first
+round, and when something they depend on runs. No hook starts without --heal.
+
 Ctrl-C once ends what runs (SIGTERM, SIGKILL after 3 s), twice at once; Ctrl-Z
 stops the tasks too.
 
@@ -141,6 +148,12 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 			}
 			r.heal.ciTyped = r.heal.ci
 			r.heal.ci = r.heal.ci || prog.ciMode()
+			if r.watch {
+				if err := r.watchable(); err != nil {
+					return err
+				}
+				return watchTasks(prog, &r, names)
+			}
 			return runTasks(prog, &r, names)
 		},
 	}
@@ -158,6 +171,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 	f.BoolVar(&r.json, "json", false, "as --progress json: the run's journal on stdout, one JSON object a line, and messages on stderr")
 	f.StringVar(&r.trace, "trace", "", "write when each task ran to `FILE`, a trace for ui.perfetto.dev or chrome://tracing")
 	r.affected.flag(c)
+	f.BoolVar(&r.watch, "watch", false, "run again what changes touch, until Ctrl-C")
 	f.StringVar(&r.resume, "resume", "", "only what did not pass in `RUN`, and what changed since")
 	f.BoolVar(&r.only, "only", false, "leave out what the named tasks depend on")
 	return c
@@ -237,6 +251,14 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 		job = nil // not all of it is run
 	}
 	prog.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
+	if r.rounds != nil {
+		if g, err = r.rounds.choose(prog, c, g, screen); g == nil || err != nil {
+			return err
+		}
+		if r.rounds.count > 1 {
+			job = nil // not all of it is run
+		}
+	}
 	var since *record.Affected
 	var why map[string]string // of the affected tasks
 	if r.affected.asked {

@@ -40,6 +40,8 @@ type runCall struct {
 
 	progress progress
 	ahead    ahead
+	ctx      context.Context // of the tasks
+	sealed   *record.Sealed
 }
 
 func (p *runCall) perform() error {
@@ -48,7 +50,14 @@ func (p *runCall) perform() error {
 	stop := prog.Listen(p.interrupted)
 	defer stop.Stop()
 	defer prog.JobControl().End()
+	p.ctx = stop.Ctx
+	if w := p.flags.rounds; w != nil {
+		var end func(*record.Sealed)
+		p.ctx, end = w.begin(stop.Ctx, p.graph)
+		defer func() { end(p.sealed) }()
+	}
 	sealed, err := p.record(stop)
+	p.sealed = sealed
 	defer func() {
 		if !prog.Hurried() {
 			p.ahead.Wait()
@@ -131,7 +140,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 	if p.flags.json {
 		r.Journal = func(line []byte) { prog.JournalLine(line) }
 	}
-	return r.Do(stop.Ctx)
+	return r.Do(p.ctx)
 }
 
 // ahead is the copy of the tree that is made for a fix while tasks still work.
@@ -231,6 +240,8 @@ func noteHealingEnds(prog *program) {
 func healingMode(prog *program, c *runFlags) record.Healing {
 	because := func(mode, reason string) record.Healing { return record.Healing{Mode: mode, Reason: &reason} }
 	switch {
+	case c.watch && !c.heal.asked:
+		return because("off", "--watch without --heal")
 	case c.noHeal:
 		return because("off", "--no-heal")
 	case prog.Env(hooks.Mark) != "":

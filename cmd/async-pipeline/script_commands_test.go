@@ -7,6 +7,7 @@
 //	jsonhas FILE PATH TEXT        the value contains a text
 //	globenv NAME PATTERN          sets an environment variable to the newest file that matches
 //	waitfile FILE                 waits up to 5 minutes for a file that is not empty
+//	waittext FILE REGEXP          waits up to 5 minutes for a line in a file
 //	exit CODE PROGRAM [ARG...]    runs a program that must end with this exit code
 //	start NAME PROGRAM [ARG...]   starts a program; output in NAME.stdout and NAME.stderr; ended with the script
 //	signal NAME|PIDFILE SIGNAL    sends INT, TERM, KILL, STOP, CONT … to a started program or the process in a file
@@ -76,7 +77,7 @@ type scriptCommand = func(ts *testscript.TestScript, neg bool, args []string)
 func scriptCommands() map[string]scriptCommand {
 	return map[string]scriptCommand{
 		"gitinit": cmdGitinit, "treedigest": cmdTreedigest, "jsonq": cmdJSONQ, "jsonenv": cmdJSONEnv, "jsonhas": cmdJSONHas,
-		"globenv": cmdGlobEnv, "waitfile": cmdWaitfile, "exit": cmdExit, "start": cmdStart, "signal": cmdSignal,
+		"globenv": cmdGlobEnv, "waitfile": cmdWaitfile, "waittext": cmdWaittext, "exit": cmdExit, "start": cmdStart, "signal": cmdSignal,
 		"finish": cmdFinish, "gone": cmdGone, "has": cmdHas, "offers": cmdOffers, "silent": cmdSilent, "model": cmdModel, "asked": cmdAsked,
 		"warmgo": cmdWarmgo, "machinego": cmdMachinego, "modproxy": cmdModproxy, "copyexample": cmdCopyExample,
 		"quiet": cmdQuiet, "referee": cmdReferee,
@@ -325,6 +326,21 @@ func cmdWaitfile(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if time.Now().After(end) {
 			ts.Fatalf("no file %s after 5 minutes", args[0])
+		}
+	}
+}
+
+func cmdWaittext(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2, "waittext FILE REGEXP")
+	re, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		switch {
+		case err == nil && re.Match(text):
+			return
+		case time.Now().After(end):
+			ts.Fatalf("no %s in %s after 5 minutes:\n%s", args[1], args[0], text)
 		}
 	}
 }

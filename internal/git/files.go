@@ -71,6 +71,20 @@ func (r *Repo) Ignored(ctx context.Context) ([]string, error) {
 	return onlyTopmost(all), err
 }
 
+// IgnoredOf returns those of paths, relative to Top, that git ignores and does not track.
+func (r *Repo) IgnoredOf(ctx context.Context, paths []string) (map[string]bool, error) {
+	ignored := map[string]bool{}
+	names := []byte("./" + strings.Join(paths, "\x00./") + "\x00") // a leading colon would be read as magic
+	out, err := call{dir: r.Top, stdin: names, args: []string{"check-ignore", "-z", "--stdin"}}.run(ctx)
+	if err != nil && exitCode(err) != 1 { // 1: none of them
+		return nil, err
+	}
+	for _, name := range split(out) {
+		ignored[strings.TrimPrefix(name, "./")] = true
+	}
+	return ignored, nil
+}
+
 // pathCache finds files below top without following symlinks, and remembers folders.
 type pathCache struct {
 	top  string

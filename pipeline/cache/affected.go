@@ -10,9 +10,9 @@ import (
 )
 
 // Affected returns by name which of tasks may end otherwise after paths changed, and why: its inputs are among them, or
-// it has none, or it depends on such a task. Paths are relative to the root; files are PIPELINE.hcl and what gives it
+// it has none, or it depends on such a task. With touched, a task without inputs is not affected by itself. Paths are relative to the root; files are PIPELINE.hcl and what gives it
 // values, by which every task is affected. A path with a slash at its end is a folder (a submodule) and stands for all that is in it.
-func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, files []string) map[string]string {
+func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, files []string, touched bool) map[string]string {
 	why := map[string]string{}
 	for _, p := range paths {
 		if slices.Contains(files, p) {
@@ -29,7 +29,10 @@ func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, files []string)
 			return reason
 		}
 		seen[t.Name] = "" // dependencies have no cycles
-		reason := changedInput(t, paths)
+		reason := ""
+		if len(t.Inputs) > 0 || !touched {
+			reason = changedInput(t, paths)
+		}
 		for _, name := range t.DependsOn {
 			if d := c.Task(name); reason == "" && d != nil && visit(d) != "" {
 				reason = "after " + name
@@ -46,19 +49,46 @@ func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, files []string)
 	return why
 }
 
+// Concerns reports whether a change of a file that no task makes may affect one of tasks. ignored is the topmost folder,
+// or the file itself, that git ignores; empty if it does not. What is ignored is an input only where a pattern names it
+// or a folder in it.
+func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
+	concerns := false
+	for _, t := range tasks {
+		if matches(parseAll(t.Outputs), path) {
+			return false
+		}
+		of := scopeOf(t)
+		if len(t.Inputs) > 0 {
+			of = sees(t)
+		}
+		if ignored != "" {
+			of.in = slices.DeleteFunc(of.in, func(p pattern) bool { return !within(p.folder, ignored) || !within(path, p.folder) })
+		}
+		concerns = concerns || reads(of, path)
+	}
+	return concerns
+}
+
+// sees returns what a task with inputs reads, also what is no input: its dotenv files and a program of the project.
+func sees(t *pipeline.Task) scope {
+	of := scopeOf(t)
+	for _, p := range t.Dotenv {
+		of.in = append(of.in, pattern{text: p, plain: true, folder: p})
+	}
+	if words := t.Run.Words(); len(words) > 0 && strings.Contains(words[0], "/") {
+		p := path.Join(t.Dir, words[0])
+		of.in = append(of.in, pattern{text: p, plain: true, folder: p})
+	}
+	return of
+}
+
 // changedInput returns why a task is affected by itself, or "".
 func changedInput(t *pipeline.Task, paths []string) string {
 	if len(t.Inputs) == 0 {
 		return "it has no inputs"
 	}
-	of := scopeOf(t)
-	for _, p := range t.Dotenv {
-		of.in = append(of.in, pattern{text: p, plain: true, folder: p})
-	}
-	if words := t.Run.Words(); len(words) > 0 && strings.Contains(words[0], "/") { // a program of the project
-		p := path.Join(t.Dir, words[0])
-		of.in = append(of.in, pattern{text: p, plain: true, folder: p})
-	}
+	of := sees(t)
 	first, more := "", 0
 	for _, p := range paths {
 		switch {

@@ -33,8 +33,57 @@ func TestAffected(t *testing.T) {
 		{[]string{"web/.gitignore"}, "map[deploy:after site go:web/.gitignore changed site:after web web:web/.gitignore changed]"},
 		{[]string{"PIPELINE.hcl"}, "map[deploy:PIPELINE.hcl changed go:PIPELINE.hcl changed site:PIPELINE.hcl changed web:PIPELINE.hcl changed]"},
 	} {
-		if got := fmt.Sprint(Affected(c, tasks, tt.paths, []string{"PIPELINE.hcl"})); got != tt.want {
+		if got := fmt.Sprint(Affected(c, tasks, tt.paths, []string{"PIPELINE.hcl"}, false)); got != tt.want {
 			t.Errorf("%q: %s\nwant %s", tt.paths, got, tt.want)
 		}
+	}
+}
+
+// A task without inputs is affected by everything, or with touched by nothing but what it depends on.
+func TestTouched(t *testing.T) {
+	t.Parallel()
+	tasks := []*pipeline.Task{
+		{Name: "all", Dir: "."},
+		{Name: "src", Dir: ".", Inputs: []string{"src/**"}},
+		{Name: "after", Dir: ".", DependsOn: []string{"src"}},
+	}
+	c := &pipeline.Config{Tasks: tasks}
+	for touched, want := range map[bool]string{
+		false: "map[after:it has no inputs all:it has no inputs src:src/a changed]",
+		true:  "map[after:after src src:src/a changed]",
+	} {
+		if got := fmt.Sprint(Affected(c, tasks, []string{"src/a"}, nil, touched)); got != want {
+			t.Errorf("touched %v: %s", touched, got)
+		}
+	}
+}
+
+// Outputs concern nobody, and what git ignores only those that name it.
+func TestConcerns(t *testing.T) {
+	t.Parallel()
+	tasks := []*pipeline.Task{
+		{Name: "none", Dir: "."},
+		{Name: "all", Dir: ".", Inputs: []string{"**"}, Dotenv: []string{".env"}, Outputs: []string{"out/**"}},
+		{Name: "gen", Dir: ".", Inputs: []string{"gen/made/**"}},
+	}
+	for _, tt := range []struct {
+		path, ignored string
+		want          bool
+	}{
+		{"a", "", true},
+		{"a", "a", false},
+		{"out/a", "", false},
+		{".env", ".env", true},
+		{"gen/made/a", "gen", true},
+		{"gen/made/a.log", "gen/made/a.log", false},
+		{"gen/other", "", true},
+		{"gen/other", "gen", false},
+	} {
+		if got := Concerns(tasks, tt.path, tt.ignored); got != tt.want {
+			t.Errorf("%s, %q ignored: %v", tt.path, tt.ignored, got)
+		}
+	}
+	if Concerns(tasks[:1], "a", "") {
+		t.Error("a change concerns a task without inputs")
 	}
 }

@@ -1,0 +1,101 @@
+package watch
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestChanges makes changes of every kind and waits until each was told.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(root, "src", "deep"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(root, "skipped"), 0o755))
+	must(t, os.WriteFile(filepath.Join(root, "src", "old"), nil, 0o644))
+	w, err := Open(root, func(dir string) bool { return dir == "skipped" || dir == "new/skipped" })
+	must(t, err)
+	defer func() { must(t, w.Close()) }()
+	told := func(do func() error, want ...string) {
+		t.Helper()
+		must(t, do())
+		seen := map[string]bool{}
+		for end := time.After(time.Minute); ; {
+			if !slices.ContainsFunc(want, func(p string) bool { return !seen[p] }) {
+				break
+			}
+			select {
+			case c := <-w.C:
+				for _, p := range c.Paths {
+					seen[p] = true
+					if filepath.Base(filepath.Dir(p)) == "skipped" {
+						t.Errorf("%s was told", p)
+					}
+				}
+			case <-end:
+				t.Fatalf("told %v, want %v", seen, want)
+			}
+		}
+	}
+	write := func(name string) func() error {
+		return func() error { return os.WriteFile(filepath.Join(root, name), []byte(name), 0o644) }
+	}
+	told(write("src/deep/new"), "src/deep/new")
+	told(write("src/old"), "src/old")
+	told(func() error { return os.Chmod(filepath.Join(root, "src", "old"), 0o755) }, "src/old")
+	told(func() error { return os.Rename(filepath.Join(root, "src", "old"), filepath.Join(root, "moved")) }, "src/old", "moved")
+	told(func() error { return os.Remove(filepath.Join(root, "moved")) }, "moved")
+	// What is in a new folder, and what comes into it later.
+	told(func() error {
+		must(t, os.MkdirAll(filepath.Join(root, "new", "skipped"), 0o755))
+		must(t, write("new/skipped/x")())
+		must(t, write("skipped/x")())
+		must(t, os.MkdirAll(filepath.Join(root, "new", "deeper"), 0o755))
+		return write("new/deeper/file")()
+	}, "new/deeper/file")
+	told(write("new/deeper/later"), "new/deeper/later")
+	told(func() error { return os.RemoveAll(filepath.Join(root, "new")) }, "new/deeper/file", "new/deeper")
+}
+
+// Many changes at once are told together, and none is lost.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	w, err := Open(root, func(string) bool { return false })
+	must(t, err)
+	defer func() { must(t, w.Close()) }()
+	const n = 3000
+	for i := range n {
+		must(t, os.WriteFile(filepath.Join(root, time.Duration(i).String()), nil, 0o644))
+	}
+	seen := map[string]bool{}
+	for end := time.After(time.Minute); len(seen) < n; {
+		select {
+		case c := <-w.C:
+			if c.Lost {
+				return // it says so
+			}
+			for _, p := range c.Paths {
+				seen[p] = true
+			}
+		case <-end:
+			t.Fatalf("%d of %d were told", len(seen), n)
+		}
+	}
+}
+
+func TestNothingThere(t *testing.T) {
+	t.Parallel()
+	if _, err := Open(filepath.Join(t.TempDir(), "gone"), func(string) bool { return false }); err == nil {
+		t.Error("a folder that is not there is watched")
+	}
+}
