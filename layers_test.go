@@ -130,6 +130,7 @@ var doors = []struct {
 	{"github.com/sergi/go-diff/diffmatchpatch", []string{"internal/patch"}},
 	{"mvdan.cc/sh/v3/...", []string{"internal/shelltext", "pipeline/detect"}},
 	{"github.com/landlock-lsm/go-landlock/...", []string{"internal/sandbox"}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/watch"}},
 	{"os.Getenv", []string{"cmd/async-pipeline"}},
 	{"os.LookupEnv", []string{"cmd/async-pipeline"}},
 	{"os.Environ", []string{"cmd/async-pipeline"}},
@@ -138,7 +139,7 @@ var doors = []struct {
 	{"os.Stdout", []string{"cmd/async-pipeline"}},
 	{"os.Stderr", []string{"cmd/async-pipeline", "cmd/scripted-model"}},
 	{"unsafe", []string{"internal/sandbox"}},
-	{"go statement", []string{"cmd/async-pipeline", "cmd/async-pipeline/internal/console", "cmd/async-pipeline/internal/completion", "pipeline", "pipeline/run", "internal/sandbox", "internal/model", "internal/model/modeltest", "hooks/agent/native"}},
+	{"go statement", []string{"cmd/async-pipeline", "cmd/async-pipeline/internal/console", "cmd/async-pipeline/internal/completion", "pipeline", "pipeline/run", "internal/sandbox", "internal/model", "internal/model/modeltest", "internal/watch", "hooks/agent/native"}},
 }
 
 func TestLayers(t *testing.T) {
