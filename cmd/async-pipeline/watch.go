@@ -31,7 +31,8 @@ type watching struct {
 	root  string    // its real path
 	repo  *git.Repo // nil: nothing is ignored
 	woken chan struct{}
-	count int // rounds
+	count int    // rounds
+	close func() // ends the watching
 
 	mu      sync.Mutex // guards what follows
 	config  *pipeline.Config
@@ -41,7 +42,6 @@ type watching struct {
 	ended   map[string]record.Task
 	current []*pipeline.Task   // of the round that is at work
 	cancel  context.CancelFunc // ends that round; nil: none is at work
-	anew    bool               // it was ended because of changes
 	last    time.Time          // when a round ended last
 	changed map[string]*fileChanges
 }
@@ -83,20 +83,40 @@ func watchTasks(prog *program, r *runFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	w := &watching{prog: prog, root: root, woken: make(chan struct{}, 1), ended: map[string]record.Task{}, changed: map[string]*fileChanges{}}
+	w := &watching{prog: prog, root: root, woken: make(chan struct{}, 1), close: func() {}, ended: map[string]record.Task{}, changed: map[string]*fileChanges{}}
 	repo, err := git.Find(context.Background(), root)
 	if err == nil {
 		w.repo = repo
 	}
 	r.rounds = w
-	// The first round is not chosen before it is watched: no change is missed.
-	watcher, err := watch.Open(root, w.skips())
+	defer func() { w.close() }()
+	for {
+		code := prog.code(runTasks(prog, r, names))
+		if w.config == nil { // there is nothing that could be watched
+			return exit.With(code)
+		}
+		if code >= exit.Signal || prog.Out.Problem() != nil { // a round that changes ended has no such code
+			return exit.With(code)
+		}
+		if w.waits() {
+			prog.Results().Line("Watching %s. Ctrl-C ends.", english.Count(len(w.tasks), "task"))
+			prog.Out.Flush()
+		}
+		<-w.woken
+	}
+}
+
+// open begins to watch, before the first task of the first round starts: no change is missed.
+func (w *watching) open() error {
+	watcher, err := watch.Open(w.root, w.skips())
 	if err != nil {
 		return exit.Refuse("%v", err)
 	}
-	defer func() { _ = watcher.Close() }()
 	over := make(chan struct{})
-	defer close(over)
+	w.close = func() {
+		close(over)
+		_ = watcher.Close()
+	}
 	go func() {
 		for {
 			select {
@@ -107,20 +127,7 @@ func watchTasks(prog *program, r *runFlags, names []string) error {
 			}
 		}
 	}()
-	for {
-		code := prog.code(runTasks(prog, r, names))
-		if w.config == nil { // there is nothing that could be watched
-			return exit.With(code)
-		}
-		if code >= exit.Signal && !w.begunAnew() || prog.Out.Problem() != nil {
-			return exit.With(code)
-		}
-		if w.waits() {
-			prog.Results().Line("Watching %s. Ctrl-C ends.", english.Count(len(w.tasks), "task"))
-			prog.Out.Flush()
-		}
-		<-w.woken
-	}
+	return nil
 }
 
 // looping reports whether a file changes again and again while, or just after, a round is at work: most likely a task
@@ -157,14 +164,6 @@ func (w *watching) looping(path string) bool {
 // waits reports whether nothing is to be run yet.
 func (w *watching) waits() bool { return len(w.woken) == 0 }
 
-// begunAnew reports whether the last round was ended because of changes, and forgets it.
-func (w *watching) begunAnew() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer func() { w.anew = false }()
-	return w.anew
-}
-
 // skips returns which folders are not watched: those of git and of the records, and what git ignores, unless inputs are
 // in it. What is ignored is asked once; in a folder that is ignored since, changes are dropped one by one.
 func (w *watching) skips() func(dir string) bool {
@@ -180,10 +179,8 @@ func (w *watching) skips() func(dir string) bool {
 		}
 	}
 	var inputs []string
-	if c, err := w.prog.load(); err == nil { // else the first round tells
-		for _, t := range c.Tasks {
-			inputs = append(inputs, t.Inputs...)
-		}
+	for _, t := range w.config.Tasks {
+		inputs = append(inputs, t.Inputs...)
 	}
 	return func(dir string) bool {
 		switch filepath.Base(dir) {
@@ -198,9 +195,6 @@ func (w *watching) skips() func(dir string) bool {
 func (w *watching) take(c watch.Changes) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.config == nil {
-		return // all tasks are about to run
-	}
 	c.Paths = slices.DeleteFunc(w.concerning(c.Paths), w.looping)
 	if len(c.Paths) == 0 && !c.Lost {
 		return
@@ -211,7 +205,6 @@ func (w *watching) take(c watch.Changes) {
 	default:
 	}
 	if w.cancel != nil && (c.Lost || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
-		w.anew = true
 		w.cancel()
 	}
 }
@@ -289,7 +282,11 @@ func (w *watching) choose(prog *program, c *pipeline.Config, g *pipeline.Graph, 
 	w.config, w.tasks, w.files = c, g.Tasks(), definingFiles(prog, c, w.root)
 	w.count++
 	if w.count == 1 {
-		return g, nil
+		err := w.open()
+		if err != nil {
+			w.config = nil
+		}
+		return g, err
 	}
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
@@ -349,7 +346,7 @@ func (w *watching) begin(ctx context.Context, g *pipeline.Graph) (context.Contex
 	ctx, cancel := context.WithCancel(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.current, w.cancel, w.anew = g.Tasks(), cancel, false
+	w.current, w.cancel = g.Tasks(), cancel
 	return ctx, func(sealed *record.Sealed) {
 		cancel()
 		w.mu.Lock()
