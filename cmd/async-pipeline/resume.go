@@ -2,14 +2,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -25,6 +28,7 @@ type resumption struct {
 	again    map[string]string // tasks that run, with the reason
 	why      map[string]string // of again, those that had passed
 	unknown  int               // of recorded.Passed: whether they would pass now is not known
+	cached   map[string]bool   // tasks that the cache answers, so that their outputs are as they were
 }
 
 // record returns what the record of the new run says.
@@ -36,7 +40,7 @@ func (r *resumption) record() *record.Resumed {
 }
 
 // reason returns why a task runs, for a plan.
-func (r *resumption) reason(task string) string { return r.again[task] }
+func (r *resumption) reason(task string) string { return cmp.Or(r.again[task], "for its outputs") }
 
 // graph returns the tasks that run: those that are left, or without a resumption those that are named. nil: none is
 // left.
@@ -46,7 +50,7 @@ func (r *resumption) graph(prog *program, c *pipeline.Config, names []string, on
 	}
 	names = nil
 	for _, t := range c.Tasks {
-		if r.again[t.Name] != "" {
+		if r.again[t.Name] != "" || r.cached[t.Name] {
 			names = append(names, t.Name)
 		}
 	}
@@ -86,6 +90,16 @@ func (p *past) take(store *record.Store, e record.Entry, only []string) error {
 	var names []string
 	var resumes *record.Resumed
 	dir := e.Dir
+	if e.Err != nil {
+		return e.Err
+	}
+	if s := e.Sealed; s != nil {
+		dir = s.Dir
+	}
+	if err := whole(e, dir); err != nil {
+		return err
+	}
+	args := map[string]record.Args{}
 	if s := e.Sealed; s != nil {
 		resumes, dir, p.status = s.Resumes, s.Dir, s.Status
 		for _, t := range s.Tasks {
@@ -98,6 +112,10 @@ func (p *past) take(store *record.Store, e record.Entry, only []string) error {
 			return err
 		}
 		names, ended, resumes, p.status = story.Names, story.Ended, story.Resumes, "interrupted"
+		args = story.Args
+		if len(names) == 0 {
+			return errors.New("it was ended before it had a task")
+		}
 	}
 	graph, err := record.ReadGraph(dir)
 	if err != nil {
@@ -116,7 +134,7 @@ func (p *past) take(store *record.Store, e record.Entry, only []string) error {
 		}
 		t, ok := ended[name]
 		if !ok {
-			t = record.Task{Name: name, Status: record.Cancelled}
+			t = record.Task{Name: name, Status: record.Cancelled, Args: args[name].Args, ArgsHidden: args[name].Hidden}
 		}
 		p.tasks[name], p.dirs[name] = t, dir
 		for _, n := range graph {
@@ -148,10 +166,47 @@ func (p *past) take(store *record.Store, e record.Entry, only []string) error {
 	return err
 }
 
+// resumed returns the run to resume. latest is the newest one that does not go on, with a verdict or killed.
+func resumed(store *record.Store, id string) (record.Entry, error) {
+	if id != "latest" {
+		return lookRun(store, id)
+	}
+	ids, err := store.IDs()
+	if err != nil {
+		return record.Entry{}, err
+	}
+	for _, id := range ids {
+		if e := store.Entry(id); !e.Live {
+			return e, nil
+		}
+	}
+	return record.Entry{}, exit.Refuse("there is no run here that could be resumed: async-pipeline runs lists them")
+}
+
+// whole returns an error if a record is not as it was written.
+func whole(e record.Entry, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	r := journal.NewReport(root)
+	if e.Sealed != nil {
+		e.Sealed.Audit(r)
+	} else {
+		r.Chain("events.jsonl", "the run", nil, nil, false)
+	}
+	if len(r.Faults) == 0 {
+		return nil
+	}
+	f := r.Faults[0]
+	return fmt.Errorf("its record is damaged: %s, %s: %s expected, found %s; async-pipeline doctor shows more", f.File, f.Where, f.Expected, f.Found)
+}
+
 // resume finds out what is left of a run.
 func resume(prog *program, r *runFlags, c *pipeline.Config) (*resumption, error) {
 	store := record.At(c.Root)
-	e, err := lookRun(store, r.resume)
+	e, err := resumed(store, r.resume)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +239,7 @@ func resume(prog *program, r *runFlags, c *pipeline.Config) (*resumption, error)
 	left := &resumption{
 		from: e.ID, status: p.status, config: withRecordedArgs(c, &there),
 		recorded: record.Resumed{Run: e.ID, Passed: []string{}},
-		again:    map[string]string{}, why: map[string]string{},
+		again:    map[string]string{}, why: map[string]string{}, cached: map[string]bool{},
 	}
 	return left, left.choose(prog, r, p, names)
 }
@@ -233,11 +288,14 @@ func (l *resumption) choose(prog *program, r *runFlags, p *past, names []string)
 		case !passed:
 			why = strings.ReplaceAll(then.Status, "_", " ") + " there"
 		case changed[t.Name]:
-			why = "PIPELINE.hcl changed it"
+			why = "its definition changed"
 		default:
 			if why, err = l.stale(prog, k, p, t); err != nil {
 				return err
 			}
+		}
+		if l.cached[t.Name] {
+			continue
 		}
 		if why == "" {
 			l.recorded.Passed = append(l.recorded.Passed, t.Name)
@@ -266,9 +324,11 @@ func (l *resumption) stale(prog *program, k *cache.Cache, p *past, t *pipeline.T
 	}
 	r, err := record.ReadReceipt(p.dirs[t.Name], t.Name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || err == nil && r.MadeOf == nil:
+	case len(t.Inputs) == 0 || t.Cache.Disabled:
 		l.unknown++
 		return "", nil
+	case errors.Is(err, fs.ErrNotExist) || err == nil && r.MadeOf == nil:
+		return "what it was made of is not recorded", nil
 	case err != nil:
 		return err.Error(), nil //nolint:nilerr // a reason to run again
 	case r.Unchanged != nil && !*r.Unchanged:
@@ -277,6 +337,9 @@ func (l *resumption) stale(prog *program, k *cache.Cache, p *past, t *pipeline.T
 	changed, err := k.Against(context.Background(), t, r.MadeOf)
 	if err != nil {
 		return err.Error(), nil //nolint:nilerr // a reason to run again
+	}
+	if e := k.Look(context.Background(), t); len(changed) == 0 && len(t.Outputs) > 0 && e != nil && e.Result == cache.Hit {
+		l.cached[t.Name] = true
 	}
 	return prog.Secrets.String((&cache.Entry{Why: changed}).Reason()), nil
 }

@@ -97,8 +97,8 @@ as ever. BASE is a branch or commit, by default the upstream of the branch, else
 the default branch of origin, else main or master.
 
 With --resume only tasks run that did not pass in RUN, also one that was killed.
-Of those that passed, the ones run again whose inputs, outputs or definition
-changed since, as far as that is known; the record names the others.
+Of those that passed, the ones run again whose inputs, environment or definition
+changed since, or whose outputs are missing; the record names the others.
 
 With --watch the tasks run, and after each change of files those whose inputs it
 touches, with what depends on them; a round that a change touches begins anew.

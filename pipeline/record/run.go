@@ -44,6 +44,12 @@ type Resumed struct {
 	Passed []string `json:"passed"` // tasks that passed there, or in a run that it had resumed, and were not run again
 }
 
+// Args are the arguments of run TASK -- ARGS, without secrets. Hidden is whether one was left out.
+type Args struct {
+	Args   []string `json:"args"`
+	Hidden bool     `json:"args_hidden"`
+}
+
 // A Git is the commit and branch of the tree; fields are nil where they are not known.
 type Git struct {
 	Commit *string `json:"commit"`

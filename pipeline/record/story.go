@@ -20,6 +20,7 @@ type Story struct {
 	CI      bool
 	Healing Healing
 	Resumes *Resumed
+	Args    map[string]Args // by task, of run TASK -- ARGS
 	Names   []string        // the selected tasks
 	Started map[string]Time // when each task that was started began
 	Ended   map[string]Task // tasks that have ended, or were not started and never will be
@@ -31,15 +32,16 @@ type Story struct {
 
 // told is one line of events.jsonl: the fields that a Story needs.
 type told struct {
-	Type    string   `json:"type"`
-	At      Time     `json:"at"`
-	Task    string   `json:"task"`
-	Root    string   `json:"root"`
-	Job     *string  `json:"job"`
-	CI      bool     `json:"ci"`
-	Healing Healing  `json:"healing"`
-	Resumes *Resumed `json:"resumes"`
-	Tasks   []string `json:"tasks"`
+	Type    string          `json:"type"`
+	At      Time            `json:"at"`
+	Task    string          `json:"task"`
+	Root    string          `json:"root"`
+	Job     *string         `json:"job"`
+	CI      bool            `json:"ci"`
+	Healing Healing         `json:"healing"`
+	Resumes *Resumed        `json:"resumes"`
+	Given   map[string]Args `json:"arguments"`
+	Tasks   []string        `json:"tasks"`
 
 	Status   string `json:"status"`
 	ExitCode int    `json:"exit_code"`
@@ -104,6 +106,7 @@ func (s *Story) take(line []byte) error {
 	s.read += int64(len(line))
 	switch l.Type {
 	case "run_started":
+		s.Args = l.Given
 		s.Root, s.Job, s.CI, s.Healing, s.Resumes, s.Names = l.Root, l.Job, l.CI, l.Healing, l.Resumes, l.Tasks
 	case "task_started":
 		if s.Started != nil {

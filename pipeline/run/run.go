@@ -111,8 +111,13 @@ func (r *Run) record(ctx context.Context) (*record.Sealed, error) {
 
 func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time) (*record.Sealed, error) {
 	names := make([]string, 0, len(r.Graph.Tasks()))
+	given := map[string]record.Args{}
 	for _, t := range r.Graph.Tasks() {
 		names = append(names, t.Name)
+		if len(t.Run.Args) > 0 {
+			got := withArgs(record.Task{}, t)
+			given[t.Name] = record.Args{Args: got.Args, Hidden: got.ArgsHidden}
+		}
 	}
 	v := record.Run{
 		Root: r.Config.Root, Job: r.Job, Affected: r.Affected, Resumes: r.Resumes, CI: r.CI, Healing: r.Healing, StartedAt: record.Time{Time: started},
@@ -125,7 +130,7 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 		return nil, err
 	}
 	if err := draft.Event(record.Event{Type: "run_started", Data: map[string]any{
-		"run": draft.ID, "root": v.Root, "job": v.Job, "ci": v.CI, "tasks": names, "healing": v.Healing, "resumes": v.Resumes,
+		"run": draft.ID, "root": v.Root, "job": v.Job, "ci": v.CI, "tasks": names, "healing": v.Healing, "resumes": v.Resumes, "arguments": given,
 	}}); err != nil {
 		return nil, err
 	}
