@@ -338,8 +338,9 @@ func (l *resumption) stale(prog *program, k *cache.Cache, p *past, t *pipeline.T
 	if err != nil {
 		return err.Error(), nil //nolint:nilerr // a reason to run again
 	}
-	if e := k.Look(context.Background(), t); len(changed) == 0 && len(t.Outputs) > 0 && e != nil && e.Result == cache.Hit {
-		l.cached[t.Name] = true
+	if len(changed) == 0 && len(t.Outputs) > 0 {
+		e := k.Look(context.Background(), t)
+		l.cached[t.Name] = e != nil && e.Result == cache.Hit
 	}
 	return prog.Secrets.String((&cache.Entry{Why: changed}).Reason()), nil
 }

@@ -352,7 +352,10 @@ func (w *watching) begin(ctx context.Context, g *pipeline.Graph) (context.Contex
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.cancel, w.last = nil, time.Now()
-		if sealed == nil {
+		if sealed == nil { // another run was at work, or nothing could be recorded: the next round has these tasks, too
+			for _, t := range g.Tasks() {
+				w.ended[t.Name] = record.Task{Name: t.Name, Status: record.Cancelled}
+			}
 			return
 		}
 		for _, t := range sealed.Tasks {

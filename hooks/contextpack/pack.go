@@ -45,26 +45,24 @@ type Builder struct {
 // A pack is one context pack. The log is data from outside: it has a field of its own and is never part of an
 // instruction.
 type pack struct {
-	SchemaVersion int     `json:"schema_version"`
-	Run           string  `json:"run"`
-	Task          string  `json:"task"`
-	Description   string  `json:"description,omitempty"`
-	Command       any     `json:"command"` // a list is argv, a string is shell text
-	Dir           string  `json:"dir"`     // relative to the root
-	Status        string  `json:"status"`
-	ExitCode      *int    `json:"exit_code"`
-	Signal        *string `json:"signal"`
-	Error         *string `json:"error"`
-	Attempts      int     `json:"attempts"`
-	Flaky         *string `json:"flaky,omitempty"` // the run in which it passed with the same inputs
-	RunAgain      string  `json:"run_again"`       // for a shell
-	LogTail       string  `json:"log_tail"`
-	Changed       changed `json:"changed"`
-	// Differs is what the cache knows to differ from the last pass: inputs, outputs of what the task depends on,
-	// variables, programs. The first of them.
-	Differs []string          `json:"differs,omitempty"`
-	Git     gitState          `json:"git"`
-	Tools   map[string]string `json:"tools"` // program → the version that it prints
+	SchemaVersion int               `json:"schema_version"`
+	Run           string            `json:"run"`
+	Task          string            `json:"task"`
+	Description   string            `json:"description,omitempty"`
+	Command       any               `json:"command"` // a list is argv, a string is shell text
+	Dir           string            `json:"dir"`     // relative to the root
+	Status        string            `json:"status"`
+	ExitCode      *int              `json:"exit_code"`
+	Signal        *string           `json:"signal"`
+	Error         *string           `json:"error"`
+	Attempts      int               `json:"attempts"`
+	Flaky         *string           `json:"flaky,omitempty"` // the run in which it passed with the same inputs
+	RunAgain      string            `json:"run_again"`       // for a shell
+	LogTail       string            `json:"log_tail"`
+	Changed       changed           `json:"changed"`
+	Differs       []string          `json:"differs,omitempty"` // the first reasons of the receipt: inputs, variables, programs
+	Git           gitState          `json:"git"`
+	Tools         map[string]string `json:"tools"` // program → the version that it prints
 }
 
 type gitState struct {

@@ -10,8 +10,9 @@ import (
 )
 
 // Affected returns by name which of tasks may end otherwise after paths changed, and why: its inputs are among them, or
-// it has none, or it depends on such a task. With touched, a task without inputs is not affected by itself. Paths are relative to the root; files are PIPELINE.hcl and what gives it
-// values, by which every task is affected. A path with a slash at its end is a folder (a submodule) and stands for all that is in it.
+// it has none, or it depends on such a task. With touched, a task without inputs is not affected by itself. Paths are
+// relative to the root. files are PIPELINE.hcl and what gives it values; they affect every task. A path with a slash at
+// its end is a folder (a submodule) and stands for all that is in it.
 func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, files []string, touched bool) map[string]string {
 	why := map[string]string{}
 	for _, p := range paths {
@@ -70,7 +71,7 @@ func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 	return concerns
 }
 
-// sees returns what a task with inputs reads, also what is no input: its dotenv files and a program of the project.
+// sees returns what a task with inputs reads: its inputs, its dotenv files, and its program where the project has it.
 func sees(t *pipeline.Task) scope {
 	of := scopeOf(t)
 	for _, p := range t.Dotenv {
