@@ -268,42 +268,54 @@ func TestOrphans(t *testing.T) {
 // leaveAndEnd leaves orphans, looks for them and ends them; false when somebody else was faster.
 func leaveAndEnd(t *testing.T, hook string) bool {
 	tok := token()
+	runs := t.TempDir()
 	cmd, _ := startRunner(t, os.Args[0], nil, runnerJob{
 		Box: Box{Tier: None, Hook: hook}, Dir: "/", Env: testEnv,
-		Argv: []string{"sh", "-c", `setsid sh -c 'sleep 300; :' "$1" & env -i setsid sh -c 'sleep 300; :' "$1" & wait`, "sh", tok},
+		Argv: []string{"sh", "-c", `setsid sh -c ': >"$2/1"; sleep 300; :' "$1" "$1" "$2" & env -i setsid sh -c ': >"$2/2"; sleep 300; :' "$1" "$1" "$2" & wait`, "sh", tok, runs},
 	})
+	waitFile(t, filepath.Join(runs, "1"))
+	waitFile(t, filepath.Join(runs, "2")) // before, it has marks
 	pids := waitToken(t, tok, 3)
 	// While the runner lives, nothing of it is an orphan.
 	if found := ours(t, pids); len(found) != 0 {
 		t.Errorf("orphans of a living runner: %v", found)
 	}
-	// A stopped supervisor and a killed runner: now nobody ends the tree.
+	// A stopped supervisor and a killed runner: now nobody ends the tree. A running runner continues its supervisor.
 	stopped := parentOfRoot(pids)
 	if stopped <= 1 { // 0 is this test's own group
 		t.Fatalf("no supervisor above %v", pids)
 	}
+	_ = cmd.Process.Signal(syscall.SIGSTOP)
 	_ = syscall.Kill(stopped, syscall.SIGSTOP)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	time.Sleep(50 * time.Millisecond)
 	found := ours(t, pids)
+	ended, err := EndOrphansOf(func(Process) bool { return false })
+	kept := ours(t, pids)
 	if len(withToken(tok)) < 3 {
 		return false
 	}
 	if len(found) < 2 || found[0].Hook != hook || found[0].Runner.PID != cmd.Process.Pid || found[0].Dir != "/" {
 		t.Errorf("orphans %v", found)
 	}
-	if ended, err := EndOrphansOf(func(Process) bool { return false }); err != nil || len(ended) != 0 || len(ours(t, pids)) != len(found) {
-		t.Errorf("of nobody it ended %v, %v", ended, err)
+	if err != nil || len(ended) != 0 || len(kept) != len(found) {
+		t.Errorf("of nobody it ended %v, %v: %v of %v are left", ended, err, kept, found)
 	}
 	if _, err := EndOrphansOf(func(Process) bool { return true }); err != nil {
 		t.Error(err)
 	}
 	gone(t, tok, 0)
-	if st, ok := readStat(stopped); ok && st.alive() || len(ours(t, pids)) != 0 {
-		t.Error("something is left")
+	for end := time.Now().Add(soon); ; time.Sleep(2 * time.Millisecond) {
+		st, ok := readStat(stopped) // without children it ends by itself
+		left := ours(t, pids)
+		if (!ok || !st.alive()) && len(left) == 0 {
+			return true
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the supervisor is %+v, left are %v", st, left)
+		}
 	}
-	return true
 }
 
 // ours returns the orphans among pids.

@@ -135,6 +135,19 @@ func withToken(tok string) []int {
 	return pids
 }
 
+// waitFile waits until a file exists.
+func waitFile(t *testing.T, name string) {
+	t.Helper()
+	for end := time.Now().Add(soon); ; time.Sleep(2 * time.Millisecond) {
+		if _, err := os.Stat(name); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no %s", name)
+		}
+	}
+}
+
 // waitToken waits until n processes have the token.
 func waitToken(t *testing.T, tok string, n int) []int {
 	t.Helper()
