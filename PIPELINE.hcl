@@ -38,7 +38,7 @@ task "lint" {
 }
 
 task "test" {
-  description = "Tests under the race detector; of scripts, tricks and long sweeps a part"
+  description = "Tests under the race detector; of scripts, tricks and sweeps a part, and no test that runs nothing at once"
   depends_on  = [task.vet]
   run         = ["go", "test", "-race", "-short", "-timeout=29m", "./..."]
   env         = { CGO_ENABLED = "1" }

@@ -381,6 +381,9 @@ func TestLayersAsPlain(t *testing.T) {
 // The same as an ordinary user.
 func TestLayersAsNobody(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: TestLayersAsPlain runs the same code")
+	}
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become nobody; as somebody else the test before is this one")
 	}

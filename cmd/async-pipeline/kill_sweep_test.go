@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// sweepRounds is how many rounds a sweep has: 10, or 300 with ASYNC_PIPELINE_SWEEP=full; 4 with -short.
+// sweepRounds is how many rounds a sweep has: 10, or 300 with ASYNC_PIPELINE_SWEEP=full; 2 with -short.
 func sweepRounds() int {
 	switch {
 	case sweepFull():
 		return 300
 	case testing.Short():
-		return 4
+		return 2
 	}
 	return 10
 }
@@ -42,7 +42,7 @@ func sweepSeed(t *testing.T) uint64 {
 }
 
 // fewRounds is sweepRounds for a sweep that is much like another one.
-func fewRounds() int { return max(4, sweepRounds()/3) }
+func fewRounds() int { return min(sweepRounds(), max(4, sweepRounds()/3)) }
 
 // eachRound runs the rounds, some at a time whatever -parallel says: most of a round is waiting.
 func eachRound(t *testing.T, rounds int, do func(t *testing.T, round int)) {

@@ -155,6 +155,9 @@ func TestDiffLinesManyLetters(t *testing.T) {
 // and truly.
 func TestDiffLinesHuge(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: little of it runs at once, so the race detector finds little")
+	}
 	var b strings.Builder
 	for i := range wholeFile + 1 {
 		fmt.Fprintln(&b, i)

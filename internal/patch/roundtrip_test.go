@@ -188,6 +188,9 @@ func cases() int {
 	if os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" {
 		return 5000
 	}
+	if testing.Short() {
+		return 50
+	}
 	return 250
 }
 

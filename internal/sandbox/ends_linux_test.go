@@ -55,6 +55,9 @@ while time.time() < end:
 // TestEscapes lets a tree try each trick against each way a tree can end.
 func TestEscapes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: what the kernel refuses does not depend on the race detector")
+	}
 	py := python(t)
 	for _, tr := range tricks {
 		if testing.Short() && tr.n > 1 {

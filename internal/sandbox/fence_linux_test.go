@@ -31,6 +31,9 @@ var writers = map[string]string{
 
 func TestFenceRefusesWritingOutside(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: what the kernel refuses does not depend on the race detector")
+	}
 	needTier(t, Fence)
 	for name, script := range writers {
 		t.Run("H04 "+name, func(t *testing.T) {
@@ -62,6 +65,9 @@ func TestFenceRefusesWritingOutside(t *testing.T) {
 
 func TestFenceLetsProgramsWork(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: what the kernel refuses does not depend on the race detector")
+	}
 	for name, script := range map[string]string{
 		"rename between folders": `mkdir a b && echo x > a/f && mv a/f b/f && ln b/f a/g && cat a/g`,
 		"truncate":               `echo xxxx > f && truncate -s 1 f && : > f`,

@@ -42,6 +42,9 @@ func nobodyCan(t *testing.T) (exe string, sys *syscall.SysProcAttr, home string)
 
 func TestAsNobody(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: what the kernel refuses does not depend on the race detector")
+	}
 	exe, sys, top := nobodyCan(t)
 	own := func(name string) string {
 		p := filepath.Join(top, name)
@@ -150,6 +153,9 @@ for which, who in (os.PRIO_USER, 0), (os.PRIO_USER, os.getuid()), (os.PRIO_PGRP,
 // TestErrTier asks for a view where the kernel gives no user namespace: it must be refused, never weakened.
 func TestErrTier(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: what the kernel refuses does not depend on the race detector")
+	}
 	needTier(t, Fence)
 	exe, sys, top := nobodyCan(t)
 	// Behind a fence no mount can be made, so a runner inside of one has no view but can still make fences.

@@ -104,6 +104,9 @@ var changers = map[string]string{
 
 func TestViewRefusesChangingOutside(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: what the kernel refuses does not depend on the race detector")
+	}
 	needTier(t, View)
 	py := python(t)
 	for name, script := range changers {

@@ -17,6 +17,9 @@ import (
 
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: what the kernel refuses does not depend on the race detector")
+	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "plain"), "#!/bin/sh\nexit 9\n")
 	write(t, filepath.Join(dir, "tool"), "#!/bin/sh\necho tool $0\n")

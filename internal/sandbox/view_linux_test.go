@@ -127,6 +127,9 @@ for p in /proc/[0-9]*/root /proc/[0-9]*/cwd; do cat "$p$1/sub/deep" "$p$2/sub/de
 
 func TestViewRefusesWritingOutside(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: what the kernel refuses does not depend on the race detector")
+	}
 	needTier(t, View)
 	for name, script := range writers {
 		t.Run("H04 "+name, func(t *testing.T) {
@@ -154,6 +157,9 @@ func TestViewRefusesWritingOutside(t *testing.T) {
 // TestViewKeepsWhatIsNeeded puts everything a box names under /tmp, which the view hides.
 func TestViewKeepsWhatIsNeeded(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: what the kernel refuses does not depend on the race detector")
+	}
 	needTier(t, View)
 	top := t.TempDir()
 	dir := func(names ...string) string {

@@ -116,6 +116,9 @@ func TestUnaskedGo(t *testing.T) {
 
 func TestUnendedGo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: little of it runs at once, so the race detector finds little")
+	}
 	const began = "=== RUN   TestPrice\n=== RUN   TestPrice/net\n"
 	for output, unended := range map[string]bool{
 		began + "ok  \texample.com/shop\t0.003s\n":                                        true,

@@ -66,6 +66,9 @@ func TestReadYAML(t *testing.T) {
 // A file that is made to hurt a parser is passed over with a note, or read, and takes seconds at most.
 func TestHostileTOMLAndYAML(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: little of it runs at once, so the race detector finds little")
+	}
 	full := func(head, part, tail string, size int) string {
 		return head + strings.Repeat(part, (size-len(head)-len(tail))/len(part)) + tail
 	}

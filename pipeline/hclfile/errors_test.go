@@ -210,6 +210,9 @@ func withoutPlaces(c *pipeline.Config) {
 // One quote that is missing is one fault, in its line, wherever it is missed.
 func TestMissingQuote(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: little of it runs at once, so the race detector finds little")
+	}
 	src := read(t, "../../examples/go-service/PIPELINE.hcl")
 	line, quotes, removed := 1, 0, 0
 	for i, c := range src {

@@ -231,6 +231,9 @@ func TestPlacesInJSONTexts(t *testing.T) {
 
 func TestHostileJSON(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: little of it runs at once, so the race detector finds little")
+	}
 	const deep = "nested deeper than 200 levels"
 	for _, c := range []struct{ name, src, want string }{
 		{"far over 1 MiB", strings.Repeat(" ", 5<<20), "larger than 1 MiB"},

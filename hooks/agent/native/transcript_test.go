@@ -147,6 +147,9 @@ func TestSecretOfACallThatDidNotRun(t *testing.T) {
 // their digest.
 func TestLongArguments(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: little of it runs at once, so the race detector finds little")
+	}
 	long := call("1", "write", `{"path":"a","content":"`+strings.Repeat("x", mostArgs)+`"}`)
 	short := call("2", "write", `{"path":"b","content":"`+strings.Repeat("x", mostArgs/2)+`"}`)
 	d := newDesk(t, step{calls: []model.Call{long, short}}, step{text: finalText})

@@ -28,7 +28,7 @@ func mergeCases() int {
 	case full:
 		return 10_000
 	case testing.Short():
-		return 50
+		return 20
 	}
 	return 100
 }

@@ -79,6 +79,9 @@ func whole(t *testing.T, what string, s *testTree, before, after fixtest.Files) 
 // At every step of an apply an error takes everything back.
 func TestErrorAtEveryStep(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: little of it runs at once, so the race detector finds little")
+	}
 	broken := errors.New("disk full")
 	for n := 0; ; n++ {
 		s, p := proposed(t, everyKind, everyKindAfter)
@@ -122,6 +125,9 @@ func TestErrorAtEveryStep(t *testing.T) {
 // after the next recovery.
 func TestCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: little of it runs at once, so the race detector finds little")
+	}
 	ends := map[bool]int{}
 	for n := 0; ; n++ {
 		for m := 0; ; m++ {

@@ -256,7 +256,11 @@ func TestLiveWide(t *testing.T) {
 // one is left.
 func TestLiveLeavesNothing(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds = 20
+	}
+	for seed := range seeds {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		var names []string
 		for i := range 30 {
