@@ -122,7 +122,7 @@ var doors = []struct {
 	{"syscall.Exec", []string{"internal/sandbox"}},
 	{"os.StartProcess", []string{"internal/sandbox"}},
 	{"net/http", []string{"internal/model", "internal/model/modeltest", "internal/relay", "cmd/scripted-model"}},
-	{"net", []string{"internal/model", "internal/model/modeltest", "internal/relay", "cmd/scripted-model"}},
+	{"net", []string{"internal/model", "internal/model/modeltest", "internal/relay", "cmd/scripted-model", "pipeline/run"}}, // run: ports of services
 	{"github.com/hashicorp/hcl/v2/...", []string{"pipeline/hclfile", "pipeline/hclfile/guard"}},
 	{"github.com/zclconf/go-cty/...", []string{"pipeline/hclfile", "pipeline/hclfile/guard"}},
 	{"github.com/spf13/cobra", []string{"cmd/async-pipeline", "cmd/async-pipeline/internal/verb", "cmd/async-pipeline/internal/man", "cmd/async-pipeline/internal/completion"}},

@@ -15,7 +15,7 @@ import (
 // and records nothing. Its error is no fault of the run: the fix makes the base itself, and reports what fails then.
 func (e *Engine) Ahead(ctx context.Context, t *pipeline.Task) (err error) {
 	i := slices.IndexFunc(t.OnFail, e.asks)
-	if i < 0 {
+	if i < 0 || needsService(e.Config, t.Name, t.OnFail[i].Agent) != "" {
 		return nil
 	}
 	tier, err := homes.Tier(e.Tier)

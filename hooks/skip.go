@@ -13,6 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
+	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -25,6 +26,9 @@ func (j *job) admit(ctx context.Context) ([]agent.Agent, result) {
 		return nil, r
 	}
 	if why := j.forbidden(); why != "" {
+		return skip(why)
+	}
+	if why := needsService(j.failure.Config, j.failure.Task.Name, j.hook); why != "" {
 		return skip(why)
 	}
 	if why := j.comesAndGoes(); why != "" {
@@ -64,6 +68,22 @@ func (j *job) forbidden() string {
 		return "ci: the hook allows CI, but --heal was not given"
 	case j.Agents[j.hook.Use] == nil:
 		return "agent_missing: no agent " + j.hook.Use
+	}
+	return ""
+}
+
+// needsService returns why no fix of a task could be checked, as far as that is for a service: in a copy none is running;
+// empty: it could.
+func needsService(c *pipeline.Config, task string, h *pipeline.AgentHook) string {
+	for _, name := range append([]string{task}, h.Verify...) {
+		t := c.Task(name)
+		if t == nil {
+			continue
+		}
+		if needs := c.Services(t); len(needs) > 0 {
+			return fmt.Sprintf("service: the service %s, which %s needs, does not run in copies, so that no fix could be checked",
+				needs[0].Name, name)
+		}
 	}
 	return ""
 }

@@ -95,7 +95,8 @@ type Task struct {
 	Timeout     time.Duration // of the whole task, all attempts included; 0 means none
 	Retry       Retry
 	Cache       CacheRules
-	OnFail      []Hook // in file order
+	Service     *Service `json:",omitempty"` // nil: the task ends by itself
+	OnFail      []Hook   // in file order
 	Scratch     ScratchRules
 }
 
@@ -112,6 +113,15 @@ type CacheRules struct {
 	NoOutputs    bool          // outputs are not stored: they must be there for a hit
 	CleanOutputs bool          // what the last result has is removed before the task runs
 	TTL          time.Duration // a result that is older is not used; 0 means for ever
+}
+
+// A Service says when a task that keeps running is ready for the tasks that depend on it. At most one of Command, Port
+// and Log is set; without them it is ready once it has started.
+type Service struct {
+	Command *Command      // when this exits with 0
+	Port    int           // when something listens on this port of the machine
+	Log     string        // when a line that it prints matches this regular expression, which is valid
+	Timeout time.Duration // how long it may take to be ready
 }
 
 // ScratchRules add paths to the usual contents of a scratch copy, or leave some out.

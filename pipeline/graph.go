@@ -228,3 +228,43 @@ func (g *Graph) Ancestors(name string) []*Task {
 	slices.Reverse(above)
 	return above
 }
+
+// Services lists the services that must be ready while a task runs: what it depends on, also indirectly, as far as it is
+// a service; a service comes after those that it needs itself.
+func (c *Config) Services(t *Task) []*Task {
+	var all []*Task
+	seen := map[string]bool{}
+	var visit func(names []string)
+	visit = func(names []string) {
+		for _, name := range names {
+			d := c.Task(name)
+			if d == nil || seen[name] {
+				continue
+			}
+			seen[name] = true
+			visit(d.DependsOn)
+			if d.Service != nil {
+				all = append(all, d)
+			}
+		}
+	}
+	visit(t.DependsOn)
+	return all
+}
+
+// WithServices returns names of tasks, and behind them those of the services that the tasks need.
+func (c *Config) WithServices(names []string) []string {
+	all := slices.Clone(names)
+	for _, name := range names {
+		t := c.Task(name)
+		if t == nil {
+			continue
+		}
+		for _, s := range c.Services(t) {
+			if !slices.Contains(all, s.Name) {
+				all = append(all, s.Name)
+			}
+		}
+	}
+	return all
+}

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"container/heap"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -24,11 +26,19 @@ type End struct {
 	BlockedBy string // the task that failed and is to blame, when there is one; never one that was only skipped
 }
 
+// A Blocked is the error of Do for a task that it did not start, because another one that had passed has failed since.
+type Blocked struct {
+	By     string // that task
+	Reason Reason // Dependency | FailFast
+}
+
+func (b *Blocked) Error() string { return fmt.Sprintf("task %q has failed", b.By) }
+
 // A Scheduler walks a Graph. All the state of the walk belongs to the goroutine that called Walk.
 type Scheduler struct {
 	Parallel  int                                      // tasks at a time; below 1 means 1
 	KeepGoing bool                                     // after a failure, what does not depend on it goes on
-	Do        func(ctx context.Context, t *Task) error // an error means: did not pass
+	Do        func(ctx context.Context, t *Task) error // an error means: did not pass, or with a *Blocked: did not start
 	// called with each task that is not started, as soon as that is known; may be nil
 	Skip func(End)
 }
@@ -60,15 +70,24 @@ func (s Scheduler) Walk(ctx context.Context, g *Graph) []End {
 		select {
 		case f := <-finished:
 			running--
-			w.ends[f.at].Err = f.err
+			guilty := w.ends[f.at].Task.Name
+			var blocked *Blocked
+			if errors.As(f.err, &blocked) {
+				w.ends[f.at].Started, guilty = false, blocked.By
+				w.giveUp(f.at, blocked.Reason, guilty, s.Skip)
+			} else {
+				w.ends[f.at].Err = f.err
+			}
 			switch {
 			case f.err == nil:
 				w.release(f.at)
 			case ctx.Err() != nil || w.stopped: // a task that was cancelled is nobody's fault
+			case blocked != nil && blocked.Reason == FailFast:
+				w.stop(s.Skip, func(int) (Reason, string) { return FailFast, guilty })
 			case s.KeepGoing:
-				w.leaveOut(f.at, s.Skip)
+				w.leaveOut(f.at, guilty, s.Skip)
 			default:
-				w.fail(f.at, s.Skip)
+				w.fail(f.at, guilty, s.Skip)
 			}
 		case <-cancelled:
 			cancelled = nil
@@ -128,24 +147,22 @@ func (w *walk) release(passed int) {
 }
 
 // fail stops the walk after the first failure. Whatever waits for the failed task, directly or not, is skipped
-// because of its dependency, the rest because of fail-fast. Both are blocked by that task, as nothing starts after
-// it.
-func (w *walk) fail(at int, skip func(End)) {
+// because of its dependency, the rest because of fail-fast. Both are blocked by the guilty task, mostly itself, as
+// nothing starts after it.
+func (w *walk) fail(at int, guilty string, skip func(End)) {
 	below := w.below(at)
-	name := w.ends[at].Task.Name
 	w.stop(skip, func(i int) (Reason, string) {
 		if _, found := slices.BinarySearch(below, i); found {
-			return Dependency, name
+			return Dependency, guilty
 		}
-		return FailFast, name
+		return FailFast, guilty
 	})
 }
 
 // leaveOut skips what waits for a task that failed. None of it is ready or running.
-func (w *walk) leaveOut(at int, skip func(End)) {
-	name := w.ends[at].Task.Name
+func (w *walk) leaveOut(at int, guilty string, skip func(End)) {
 	for _, i := range w.below(at) {
-		w.giveUp(i, Dependency, name, skip)
+		w.giveUp(i, Dependency, guilty, skip)
 	}
 }
 

@@ -340,3 +340,55 @@ func BenchmarkWalk(b *testing.B) {
 		})
 	}
 }
+
+// A task may be ready and yet not start, because something that had passed has failed since.
+func TestWalkBlocked(t *testing.T) {
+	t.Parallel()
+	for _, k := range []struct {
+		name      string
+		keepGoing bool
+		reason    pipeline.Reason
+		want      string
+	}{
+		{"its own", false, pipeline.Dependency, "a: dependency s, below: dependency s, other: fail_fast s, s: passed"},
+		{"its own, keep going", true, pipeline.Dependency, "a: dependency s, below: dependency s, other: passed, s: passed"},
+		{"of another task", false, pipeline.FailFast, "a: fail_fast s, below: fail_fast s, other: fail_fast s, s: passed"},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			c := &pipeline.Config{Tasks: []*pipeline.Task{
+				{Name: "s"}, {Name: "a", DependsOn: []string{"s"}}, {Name: "below", DependsOn: []string{"a"}}, {Name: "other", DependsOn: []string{"s"}},
+			}}
+			g, err := pipeline.Select(c, nil, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := map[string]int{}
+			ends := pipeline.Scheduler{
+				KeepGoing: k.keepGoing,
+				Skip:      func(e pipeline.End) { told[e.Task.Name]++ },
+				Do: func(_ context.Context, t *pipeline.Task) error {
+					if t.Name == "a" {
+						return &pipeline.Blocked{By: "s", Reason: k.reason}
+					}
+					return nil
+				},
+			}.Walk(t.Context(), g)
+			var got []string
+			for _, e := range ends {
+				how := "passed"
+				if !e.Started {
+					how = fmt.Sprintf("%s %s", e.Reason, e.BlockedBy)
+				}
+				if e.Err != nil || (told[e.Task.Name] == 1) == e.Started {
+					t.Errorf("%s: error %v, told %d times", e.Task.Name, e.Err, told[e.Task.Name])
+				}
+				got = append(got, e.Task.Name+": "+how)
+			}
+			slices.Sort(got)
+			if got := strings.Join(got, ", "); got != k.want {
+				t.Errorf("got  %s\nwant %s", got, k.want)
+			}
+		})
+	}
+}

@@ -102,6 +102,8 @@ func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Plann
 			}
 		}
 		switch {
+		case p.Task.Service != nil:
+			p.Cache = "starts when a task that needs it runs"
 		case e == nil:
 			runs[p.Task.Name] = true
 		case e.Result == cache.Hit && after == "":
@@ -123,6 +125,10 @@ func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Plann
 func receiptOf(prog *program, c *pipeline.Config, t *pipeline.Task) record.Cache {
 	e := (&cacheFlags{}).peek(prog, c).Look(context.Background(), t)
 	r := record.Cache{Result: cache.Off}
+	if t.Service != nil {
+		r.Reason = new("it is a service, which starts when a task that needs it runs")
+		return r
+	}
 	if e == nil {
 		r.Reason = new("it has no inputs, so it runs every time")
 		return r

@@ -57,7 +57,7 @@ func (r *resumption) graph(prog *program, c *pipeline.Config, names []string, on
 	if len(names) == 0 {
 		return nil, nil
 	}
-	return selectTasks(prog, c, names, true)
+	return selectTasks(prog, c, c.WithServices(names), true)
 }
 
 // resumable returns an error for what cannot be typed together with --resume.
@@ -277,6 +277,9 @@ func (l *resumption) choose(prog *program, r *runFlags, p *past, names []string)
 	for _, t := range g.Tasks() {
 		then, was := p.tasks[t.Name]
 		passed := then.Status == record.Passed || then.Status == record.Cached
+		if t.Service != nil { // what needs it starts it
+			continue
+		}
 		var why string
 		switch {
 		case !was && fresh[t.Name]:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -415,6 +416,7 @@ type progress interface {
 	Started(t *pipeline.Task)
 	Output(task string, chunk []byte)
 	Retried(t *pipeline.Task, attempt int, before record.Task)
+	Ready(t *pipeline.Task, took time.Duration)
 	Finished(t record.Task)
 	Shown(task string) bool // the end of its output was just shown
 	End(tasks []record.Task)

@@ -94,7 +94,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 	defer prog.Out.OnFailure(nil)
 	r := &run.Run{
 		Config: p.config, Graph: p.graph, Store: p.store, Tasks: taskRunner(prog, p.config),
-		Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing,
+		Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing, Serve: len(p.names) > 0,
 		Job: p.job, Affected: p.since, Resumes: p.taken, CI: p.flags.heal.ci, Healing: healingMode(prog, p.flags),
 		Git:   p.git,
 		Cache: p.flags.cache.open(prog, p.config), CacheOff: p.flags.cache.reason(),
@@ -113,6 +113,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 			) {
 				p.progress.Retried(t, attempt, before)
 			},
+			Ready: func(t *pipeline.Task, took time.Duration) { p.progress.Ready(t, took) },
 			Finished: func(t *pipeline.Task, r record.Task) {
 				delete(p.ahead.running, t.Name)
 				p.copyAhead(stop.Ctx, t, r)

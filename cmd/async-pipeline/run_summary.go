@@ -73,9 +73,7 @@ func (p *runCall) failure(s *record.Sealed, t *record.Task, of int) view.Failure
 func criticalPath(tasks []record.Task, after func(task string) []string) []view.Stretch {
 	took := map[string]time.Duration{}
 	for _, t := range tasks {
-		if t.DurationMS != nil {
-			took[t.Name] = time.Duration(*t.DurationMS) * time.Millisecond
-		}
+		took[t.Name], _ = t.Delayed()
 	}
 	var path []view.Stretch
 	for _, name := range record.CriticalPath(tasks, after) {
@@ -159,6 +157,9 @@ func (p *runCall) next(s *record.Sealed, failed []*record.Task) (next []view.Nex
 		if len(names) > most {
 			does, names = "run all again", p.names
 		}
+	}
+	if slices.ContainsFunc(failed, func(t *record.Task) bool { return t.Service != nil }) { // alone it would run until it is interrupted
+		does, names = "run all again", p.names
 	}
 	next = []view.Next{{Does: does, Type: vars.typed(p.prog, p.again(names, vars, len(failed) > 1)...) + behind}}
 	heal := func(does string, task ...string) {

@@ -40,6 +40,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -80,7 +81,7 @@ func scriptCommands() map[string]scriptCommand {
 		"globenv": cmdGlobEnv, "waitfile": cmdWaitfile, "waittext": cmdWaittext, "exit": cmdExit, "start": cmdStart, "signal": cmdSignal,
 		"finish": cmdFinish, "gone": cmdGone, "has": cmdHas, "offers": cmdOffers, "silent": cmdSilent, "model": cmdModel, "asked": cmdAsked,
 		"warmgo": cmdWarmgo, "machinego": cmdMachinego, "modproxy": cmdModproxy, "copyexample": cmdCopyExample,
-		"quiet": cmdQuiet, "referee": cmdReferee,
+		"quiet": cmdQuiet, "referee": cmdReferee, "freeport": cmdFreeport,
 	}
 }
 
@@ -328,6 +329,16 @@ func cmdWaitfile(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("no file %s after 5 minutes", args[0])
 		}
 	}
+}
+
+// cmdFreeport puts a TCP port on which nothing listens into a variable.
+func cmdFreeport(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1, "freeport VAR")
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	ts.Check(err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(errors.Join(err, l.Close()))
+	ts.Setenv(args[0], port)
 }
 
 func cmdWaittext(ts *testscript.TestScript, neg bool, args []string) {

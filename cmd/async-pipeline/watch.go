@@ -312,7 +312,7 @@ func (w *watching) choose(prog *program, c *pipeline.Config, g *pipeline.Graph, 
 		what = english.List(paths, 3)
 	}
 	screen.Line("\n%s changed: %s", view.Harmless(what), english.Count(len(names), "task"))
-	return selectTasks(prog, c, names, true)
+	return selectTasks(prog, c, c.WithServices(names), true)
 }
 
 // spread adds to runs what has to run with them: what they depend on and is not there, and what depends on them.

@@ -139,9 +139,9 @@ func (c *Cache) open() error {
 }
 
 // Look returns what is known of a task that is about to run: after what it depends on has ended. nil: the task has no
-// inputs, so nothing is known of it.
+// inputs, or is a service, so nothing is known of it.
 func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
-	if len(t.Inputs) == 0 {
+	if len(t.Inputs) == 0 || t.Service != nil {
 		return nil
 	}
 	e := &Entry{Result: Off, task: t}

@@ -14,7 +14,32 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// describe makes the action of a task: the baseline that it will be once it has passed, with its key.
+// services returns the keys of the services that a task needs, by name: what they are made of decides what it sees. An
+// error means that this is not known of one of them.
+func (c *Cache) services(ctx context.Context, t *pipeline.Task) (map[string]string, error) {
+	keys := map[string]string{}
+	for _, s := range c.Config.Services(t) {
+		if len(s.Inputs) == 0 {
+			return nil, fmt.Errorf("the service %s, which it needs, has no inputs", s.Name)
+		}
+		d, err := c.Describe(s)
+		if err != nil {
+			return nil, err
+		}
+		_, files, _, err := c.inputs(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		made, err := c.describe(ctx, s, d, directories(files, func(Digest, []byte) {}))
+		if err != nil {
+			return nil, err
+		}
+		keys[s.Name] = made.Key
+	}
+	return keys, nil
+}
+
+// describe makes the action of a task: the baseline that it will be once it has passed, with its key. c.mu is not locked.
 func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Digest) (baseline, error) {
 	l := baseline{
 		Version: baselineVersion, Run: c.Run,
@@ -51,6 +76,13 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 			return l, fmt.Errorf("program %s: %w", p.Name, err)
 		}
 		l.Platform["program "+p.Name] = digest
+	}
+	services, err := c.services(ctx, t)
+	if err != nil {
+		return l, err
+	}
+	for name, key := range services {
+		l.Platform["service "+name] = key
 	}
 	var platform []pair
 	for _, name := range slices.Sorted(maps.Keys(l.Platform)) {

@@ -52,6 +52,9 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []Fil
 		if strings.HasPrefix(name, "program ") {
 			return name + ": another program"
 		}
+		if strings.HasPrefix(name, "service ") {
+			return name + " changed"
+		}
 		return fmt.Sprintf("%s was %s, is %s", name, last.Platform[name], now.Platform[name])
 	})...)
 	why = append(why, changedPairs(last.Env, now.Env, func(name string) string {

@@ -59,6 +59,10 @@ task "build" {
   run        = ["go", "build", "./..."]
   env        = { GOOS = matrix.os, GOARCH = matrix.arch }
 }
+task "web" {
+  run     = ["python3", "-m", "http.server"]
+  service = true
+}
 `
 
 const cacheExample = `task "bundle" {
@@ -71,6 +75,35 @@ const cacheExample = `task "bundle" {
     clean_outputs = true
     ttl           = "168h"
   }
+}
+`
+
+const serviceExample = `task "web" {
+  run     = ["npm", "run", "dev"]
+  inputs  = ["src/**"]
+  service = true
+  ready {
+    port    = 5173
+    timeout = "30s"
+  }
+}
+task "database" {
+  run     = ["postgres", "-D", "data"]
+  service = true
+  ready {
+    command = ["pg_isready"]
+  }
+}
+task "queue" {
+  run     = "exec ./queue --verbose"
+  service = true
+  ready {
+    log = "listening on"
+  }
+}
+task "browser" {
+  depends_on = [task.web, task.database, task.queue]
+  run        = ["npm", "run", "test:browser"]
 }
 `
 

@@ -84,6 +84,17 @@ var taskWords = []*word{
 	{name: "inputs", typ: "list(glob)", def: "[]", doc: "Files that the task reads. A pattern that begins with ! leaves files out; the last one that matches decides. A task with inputs that passed is not run again while they, its command, its environment, its programs and the outputs of what it depends on are the same. What git ignores is an input only where a pattern names it, or the folder before its first wildcard is ignored."},
 	{name: "outputs", typ: "list(glob)", def: "[]", doc: "Files that the task makes. Of a task with inputs they are stored and restored, and each pattern must match something when it has passed."},
 	{name: "timeout", typ: "duration", doc: "How long the task may take, all attempts included. Without it there is no limit."},
+	{name: "service", typ: "bool", def: "false", doc: "The task keeps running, beside the tasks that depend on it, until the run ends: a server or a database. It is started when the first of them is about to run, so that results of the cache start none. One that nothing depends on is started where it, or its job, is named on the command line; the run then goes on until it ends or is interrupted. A service that ends earlier has failed. Its inputs are of what a result that depends on it is made. It has no outputs, timeout, retry, cache or on_fail \"agent\"."},
+	{
+		name: "ready", block: true, once: true, example: serviceExample,
+		doc: "When a service is ready for the tasks that depend on it: one of command, port and log. Without the block it is ready once it has started.",
+		inner: []*word{
+			{name: "command", typ: "command", oneOf: []string{"port", "log"}, doc: "It is ready when this command exits with 0. It is run as the task is, again and again."},
+			{name: "port", typ: "number", oneOf: []string{"command", "log"}, doc: "It is ready when something listens on this TCP port of the machine. If something does already before it starts, the service is not started."},
+			{name: "log", typ: "string", oneOf: []string{"command", "port"}, doc: "It is ready when a line that it prints matches this regular expression (RE2)."},
+			{name: "timeout", typ: "duration", def: `"1m"`, doc: "How long it may take."},
+		},
+	},
 	{name: "on_fail", block: true, doc: "What answers a failure of the task. Nothing in it changes the verdict.", kinds: []*word{
 		{
 			name: "agent", block: true, once: true, example: onFailExample,

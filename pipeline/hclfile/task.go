@@ -74,11 +74,13 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 			t.Retry = r.retry(c)
 		case "cache":
 			t.Cache = r.cache(c, t)
+		case "ready": // see service
 		case "scratch":
 			t.Scratch.Include = r.globs(c, "include", `["vendor/**"]`)
 			t.Scratch.Exclude = r.globs(c, "exclude", `["data/**"]`)
 		}
 	}
+	t.Service = r.service(b)
 	t.Reads = slices.Sorted(maps.Keys(r.touched.files))
 	if a := b.attrs["outputs"]; a != nil && len(t.Inputs) > 0 && !t.Cache.Disabled {
 		r.claims = append(r.claims, claim{t, a.Range})

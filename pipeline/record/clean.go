@@ -15,7 +15,7 @@ type cleaner func([]byte) []byte
 // words of the format stay what they are, even if a secret is spelled so.
 var words = map[string]bool{
 	Passed: true, Cached: true, Failed: true, TimedOut: true, Skipped: true, Cancelled: true, Interrupted: true,
-	"fail_fast": true, "dependency": true, "signal": true,
+	"fail_fast": true, "dependency": true, "signal": true, NotNeeded: true, RunEnded: true,
 }
 
 func (c cleaner) text(s string) string {

@@ -12,8 +12,8 @@ import (
 func CriticalPath(tasks []Task, after func(name string) []string) []string {
 	p := paths{took: make(map[string]time.Duration, len(tasks)), longest: make(map[string]*chain, len(tasks)), after: after}
 	for _, t := range tasks {
-		if t.StartedAt != nil && t.DurationMS != nil {
-			p.took[t.Name] = time.Duration(*t.DurationMS)*time.Millisecond + 1 // one that takes no time is still one
+		if took, ok := t.Delayed(); ok && t.StartedAt != nil {
+			p.took[t.Name] = took + 1 // one that takes no time is still one
 		}
 	}
 	var best *chain

@@ -86,7 +86,7 @@ const Interrupted = "interrupted"
 type Task struct {
 	Name          string  `json:"name"`
 	Status        string  `json:"status"`
-	Reason        *string `json:"reason"` // fail_fast | dependency | signal | null
+	Reason        *string `json:"reason"` // fail_fast | dependency | signal | not_needed | run_ended | null
 	BlockedBy     *string `json:"blocked_by"`
 	ExitCode      *int    `json:"exit_code"`
 	Signal        *string `json:"signal"`
@@ -100,10 +100,36 @@ type Task struct {
 	Sandbox       *string `json:"sandbox"`
 	ProcessesLeft *int    `json:"processes_left"`
 
+	Service *Service `json:"service,omitempty"` // of a service that was started
+
 	Args       []string `json:"args,omitempty"`        // of run TASK -- ARGS, without secrets
 	ArgsHidden bool     `json:"args_hidden,omitempty"` // a secret was left out of them: the command cannot be made again
 
 	Processor time.Duration `json:"-"` // see sandbox.Result
+}
+
+// Delayed returns how long the tasks that depend on t had to wait for it: until it ended, or as a service was ready. ok
+// is false where that is not known.
+func (t *Task) Delayed() (took time.Duration, ok bool) {
+	ms := t.DurationMS
+	if t.Service != nil {
+		ms = t.Service.ReadyMS
+	}
+	if ms == nil {
+		return 0, false
+	}
+	return time.Duration(*ms) * time.Millisecond, true
+}
+
+// Reasons of services. The other reasons are of package pipeline.
+const (
+	NotNeeded = "not_needed" // with Skipped: no task that depends on it had to run
+	RunEnded  = "run_ended"  // with Passed: it was ended because no other task was left
+)
+
+// A Service is what is recorded of a service besides.
+type Service struct {
+	ReadyMS *int64 `json:"ready_ms"` // null: it never was
 }
 
 // A Log is the entry of a task's output in run.json. Bytes and LeftOutBytes together are what the task printed.

@@ -99,6 +99,11 @@ func withoutSecrets(t *pipeline.Task) pipeline.Task {
 	for i := range c.Env {
 		c.Env[i].Text = shownText(t.Env[i].Text)
 	}
+	if t.Service != nil && t.Service.Command != nil {
+		service, command := *t.Service, shownCommand(*t.Service.Command)
+		service.Command = &command
+		c.Service = &service
+	}
 	c.OnFail = append([]pipeline.Hook{}, t.OnFail...)
 	for i := range c.OnFail {
 		h := &c.OnFail[i]

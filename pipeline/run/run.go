@@ -28,6 +28,7 @@ type Run struct {
 	Tasks     *task.Runner // of Config
 	Parallel  int          // tasks at a time; below 1: see Parallel
 	KeepGoing bool         // after a failure, tasks that do not depend on it still start
+	Serve     bool         // services that nothing depends on are started, and the run goes on until they end
 
 	// Cache, where it is not nil, replaces tasks whose result it has. Config, Describe and Run of it are filled in.
 	Cache    *cache.Cache
@@ -62,6 +63,8 @@ type Observer struct {
 	Output func(t *pipeline.Task, chunk []byte)
 	// the number of the next attempt, from 2, and how those before it ended
 	Retried func(t *pipeline.Task, attempt int, r record.Task)
+	// a service, and how long that took
+	Ready func(t *pipeline.Task, took time.Duration)
 	// also for a task that was not started (record.Skipped)
 	Finished func(t *pipeline.Task, r record.Task)
 	// all of them, unless the run was abandoned or cannot be recorded
@@ -211,6 +214,8 @@ func status(tasks []record.Task, interrupted int) (string, int) {
 	for _, t := range tasks {
 		switch t.Status {
 		case record.Passed, record.Cached:
+		case record.Skipped:
+			passed = passed && t.Reason != nil && *t.Reason == record.NotNeeded
 		case record.Cancelled:
 			passed, cancelled = false, true
 		case record.Failed, record.TimedOut:

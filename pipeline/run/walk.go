@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -35,7 +36,8 @@ type walker struct {
 	r *Run
 	d *record.Draft
 
-	history *flake.History // nil: there is no cache
+	history  *flake.History      // nil: there is no cache
+	services map[string]*service // by name
 
 	mu        sync.Mutex
 	done      map[string]record.Task // by name
@@ -45,7 +47,7 @@ type walker struct {
 }
 
 func (r *Run) walker(d *record.Draft) *walker {
-	w := &walker{r: r, d: d, done: make(map[string]record.Task, len(r.Graph.Tasks()))}
+	w := &walker{r: r, d: d, services: services(r), done: make(map[string]record.Task, len(r.Graph.Tasks()))}
 	if r.Cache != nil {
 		w.history = &flake.History{Store: r.Store, Dir: r.Cache.Dir}
 	}
@@ -57,6 +59,7 @@ func (r *Run) walker(d *record.Draft) *walker {
 func (w *walker) walk(ctx context.Context) ([]record.Task, error) {
 	s := pipeline.Scheduler{Parallel: Parallel(w.r.Config, w.r.Parallel), KeepGoing: w.r.KeepGoing, Do: w.do, Skip: w.skip}
 	ends := s.Walk(ctx, w.r.Graph)
+	w.endServices(ctx)
 	tasks := make([]record.Task, len(ends))
 	for i, e := range ends {
 		tasks[i] = w.done[e.Task.Name]
@@ -73,6 +76,15 @@ func (w *walker) silence() {
 
 // do runs one task and records it.
 func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
+	if s := w.services[t.Name]; s != nil {
+		if s.wanted {
+			_ = w.ready(ctx, s) // whoever needs it asks again
+		}
+		return nil
+	}
+	if err := w.admit(ctx, t); err != nil {
+		return err
+	}
 	log, err := w.start(t)
 	if err != nil {
 		why := fmt.Sprintf("task %q was not started, as the run cannot be recorded: %v", t.Name, err)
@@ -84,7 +96,11 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	out := &output{w, t, log}
 	got, ok, entry := w.cached(ctx, t, out)
 	if !ok {
-		got, _ = w.r.Tasks.Retrying(ctx, w.r.Config.Root, t, box, out, retried)
+		if s := w.serve(ctx, t); s != nil { // the cache could not give what it had
+			got = record.Task{Name: t.Name, Status: record.Failed, Error: new(fmt.Sprintf("the service %q, which it needs, has failed", s.t.Name))}
+		} else {
+			got, _ = w.r.Tasks.Retrying(ctx, w.r.Config.Root, t, box, out, retried)
+		}
 	}
 	if got.Status == record.Failed {
 		tail, _ := log.Tail(task.HintTail) // without it the hint is of the command alone
@@ -150,6 +166,16 @@ func (w *walker) started(t *pipeline.Task, log error) error {
 	return nil
 }
 
+// served records that a service is ready, after so many milliseconds.
+func (w *walker) served(t *pipeline.Task, took int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tell(record.Event{Type: "task_ready", Task: t.Name, Fields: []record.Field{{Name: "duration_ms", Value: took}}})
+	if w.r.Observer.Ready != nil && !w.silent {
+		w.r.Observer.Ready(t, time.Duration(took)*time.Millisecond)
+	}
+}
+
 // retried records that a task gets another attempt.
 func (w *walker) retried(t *pipeline.Task, attempt int, before record.Task) {
 	w.mu.Lock()
@@ -179,6 +205,7 @@ func (w *walker) end(t *pipeline.Task, got record.Task) error {
 		{Name: "sandbox", Value: got.Sandbox},
 		{Name: "processes_left", Value: got.ProcessesLeft},
 		{Name: "cache", Value: got.Cache},
+		{Name: "service", Value: got.Service},
 	}})
 	if got.Status != record.Passed && got.Status != record.Cached {
 		return errNotPassed

@@ -52,6 +52,7 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 	if t.Timeout > 0 {
 		f.add("timeout", Duration(t.Timeout))
 	}
+	f.add("service", serviceText(t.Service))
 	f.add("retry", retryText(t.Retry))
 	cache := e.Receipt.Result
 	if e.Receipt.Reason != nil {
@@ -257,4 +258,23 @@ func (s *Screen) Environ(e Environment) {
 		}
 	}
 	s.put(b.String())
+}
+
+// serviceText says when a service is ready; empty: the task is none.
+func serviceText(of *pipeline.Service) string {
+	if of == nil {
+		return ""
+	}
+	text := "ready once it has started"
+	switch {
+	case of.Command != nil:
+		text = "ready when this exits with 0: " + Command(*of.Command)
+	case of.Port != 0:
+		text = fmt.Sprintf("ready when something listens on port %d", of.Port)
+	case of.Log != "":
+		text = "ready when a line of its output matches " + of.Log
+	default:
+		return text
+	}
+	return text + ", within " + Duration(of.Timeout)
 }

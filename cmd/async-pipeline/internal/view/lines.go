@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -214,6 +215,16 @@ func (s *Screen) again(t *pipeline.Task, attempt int, before record.Task) string
 	after := strings.TrimPrefix(endedAtLast(before), "failed: ")
 	text := fmt.Sprintf("attempt %d of %d%s, after %s", attempt, t.Retry.Attempts, in, after)
 	return s.told(s.paint(yellow, "–"), taskName(t.Name), text)
+}
+
+// Ready shows that a service is ready for the tasks that need it.
+func (l *Lines) Ready(t *pipeline.Task, took time.Duration) {
+	l.flush(t.Name)
+	l.line(l.screen.ready(t, took))
+}
+
+func (s *Screen) ready(t *pipeline.Task, took time.Duration) string {
+	return s.told(s.paint(green, "✓"), taskName(t.Name), "ready "+Duration(took))
 }
 
 // Finished shows how a task ended, once. What was skipped is shown by End.

@@ -120,6 +120,11 @@ func (l *Live) Retried(t *pipeline.Task, attempt int, before record.Task) {
 	})
 }
 
+// Ready tells that a service is ready; it scrolls by, and the service stays among what runs.
+func (l *Live) Ready(t *pipeline.Task, took time.Duration) {
+	l.change(func() { l.scroll = append(append(l.scroll, l.screen.ready(t, took)...), '\n') })
+}
+
 // Output keeps the end of what a task printed.
 func (l *Live) Output(name string, chunk []byte) {
 	l.change(func() {

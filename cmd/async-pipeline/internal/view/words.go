@@ -51,6 +51,9 @@ func endedAfter(t record.Task) string {
 func endedAtLast(t record.Task) string {
 	switch t.Status {
 	case record.Passed:
+		if t.Reason != nil && *t.Reason == record.RunEnded {
+			return "ended with the run"
+		}
 		if t.ProcessesLeft != nil && *t.ProcessesLeft > 0 {
 			return fmt.Sprintf("passed, and left %d running (ended)", *t.ProcessesLeft)
 		}
@@ -99,6 +102,8 @@ func why(t record.Task) string {
 		return "dependency: a task it waits for did not pass"
 	case pipeline.Signal:
 		return "the run was interrupted"
+	case record.NotNeeded:
+		return "service: no task needed it"
 	}
 	return Harmless(reason)
 }

@@ -156,3 +156,32 @@ task "cross" {
 job "default" {
   tasks = [task.test, task.vet, task.cross]
 }
+
+task "queue" {
+  run     = "exec ./queue"
+  inputs  = ["queue"]
+  service = true
+  ready {
+    log     = "listening on \\d+"
+    timeout = "10s"
+  }
+}
+task "browser" {
+  depends_on = [task.queue]
+  for_each   = ["5173", "5174"]
+  run        = ["true"]
+  service    = true
+  ready {
+    port = tonumber(each.value)
+  }
+}
+task "database" {
+  run     = ["postgres"]
+  service = true
+  ready {
+    command = ["pg_isready", "-q"]
+  }
+  on_fail "run" {
+    run = ["true"]
+  }
+}

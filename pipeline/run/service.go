@@ -1,0 +1,366 @@
+package run
+
+// Services: tasks that keep running beside the tasks that depend on them. One is started when the first of those is
+// about to run, and ended when no other task is left.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/task"
+)
+
+// askAgain is how long is waited between two looks whether a service is ready.
+const askAgain = 50 * time.Millisecond
+
+// A service is a task of the run that keeps running.
+type service struct {
+	t      *pipeline.Task
+	wanted bool // it was asked for itself: the run goes on until it ends
+
+	once  sync.Once
+	up    chan struct{} // closed when it is ready, or will never be
+	ended chan struct{} // closed when it is recorded
+
+	mu     sync.Mutex
+	begun  bool
+	stop   context.CancelCauseFunc
+	failed bool // it was not ready in time, or ended too early
+}
+
+// Why a service is ended, as causes of its context.
+var errRunEnded = errors.New("no other task is left")
+
+type neverReady struct{ error } // it was not ready in time
+
+// services returns the services of a run by name.
+func services(r *Run) map[string]*service {
+	needed := map[string]bool{}
+	var all map[string]*service
+	for _, t := range r.Graph.Tasks() {
+		for _, s := range r.Config.Services(t) {
+			needed[s.Name] = true
+		}
+		if t.Service != nil {
+			if all == nil {
+				all = map[string]*service{}
+			}
+			all[t.Name] = &service{t: t, up: make(chan struct{}), ended: make(chan struct{})}
+		}
+	}
+	for name, s := range all {
+		s.wanted = !needed[name] && (r.Serve || len(all) == len(r.Graph.Tasks()))
+	}
+	return all
+}
+
+// serve makes the services ready that a task needs, and returns the first that has failed, or nil. Those of a task are
+// few, and those of the run are nil where it has none.
+func (w *walker) serve(ctx context.Context, t *pipeline.Task) *service {
+	if w.services == nil {
+		return nil
+	}
+	for _, d := range w.r.Config.Services(t) {
+		if s := w.services[d.Name]; s != nil && !w.ready(ctx, s) && ctx.Err() == nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// admit makes the services ready that a task needs if it is to run. Its error is a *pipeline.Blocked: a service has
+// failed, of the task or, fail-fast, any.
+func (w *walker) admit(ctx context.Context, t *pipeline.Task) error {
+	if w.services == nil {
+		return nil
+	}
+	if !w.answered(ctx, t) {
+		if s := w.serve(ctx, t); s != nil {
+			return &pipeline.Blocked{By: s.t.Name, Reason: pipeline.Dependency}
+		}
+	}
+	if w.r.KeepGoing {
+		return nil
+	}
+	for _, d := range w.r.Graph.Tasks() { // in the order of the graph, so that the same one is named each time
+		if s := w.services[d.Name]; s != nil && s.hasFailed() {
+			return &pipeline.Blocked{By: d.Name, Reason: pipeline.FailFast}
+		}
+	}
+	return nil
+}
+
+// answered reports whether the cache has the result of a task that needs services, which then need not run.
+func (w *walker) answered(ctx context.Context, t *pipeline.Task) bool {
+	if w.r.Cache == nil || len(w.r.Config.Services(t)) == 0 {
+		return false
+	}
+	e := w.r.Cache.Look(ctx, t)
+	return e != nil && e.Result == cache.Hit
+}
+
+// ready starts a service if nobody has yet, waits until it is ready or the run ends, and reports whether it is.
+func (w *walker) ready(ctx context.Context, s *service) bool {
+	s.once.Do(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.begun = true
+		var of context.Context
+		of, s.stop = context.WithCancelCause(ctx) //nolint:gosec // endServices calls it, and run does when it has ended
+		go w.run(of, s)
+	})
+	select {
+	case <-s.up:
+	case <-ctx.Done():
+	}
+	return !s.hasFailed()
+}
+
+func (s *service) hasFailed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// run runs a service until it ends, and records it.
+func (w *walker) run(ctx context.Context, s *service) {
+	defer close(s.ended)
+	defer s.stop(nil)
+	var once sync.Once
+	up := func(failed bool) {
+		s.mu.Lock()
+		s.failed = s.failed || failed
+		s.mu.Unlock()
+		once.Do(func() { close(s.up) })
+	}
+	log, err := w.start(s.t)
+	if err != nil {
+		up(true)
+		why := fmt.Sprintf("service %q was not started, as the run cannot be recorded: %v", s.t.Name, err)
+		_ = w.end(s.t, record.Task{Name: s.t.Name, Status: record.Failed, Error: &why})
+		return
+	}
+	begun := time.Now()
+	var took *int64 // until it was ready
+	out := &listener{to: &output{w, s.t, log}, heard: make(chan struct{})}
+	if s.t.Service.Log != "" {
+		out.line = regexp.MustCompile(s.t.Service.Log)
+	}
+	watched := make(chan struct{})
+	var got record.Task
+	if port := s.t.Service.Port; port != 0 && listens(ctx, port) {
+		close(watched)
+		why := fmt.Sprintf("something else listens on port %d already: end it, or use another port", port)
+		got = record.Task{Name: s.t.Name, Status: record.Failed, Error: &why}
+	} else {
+		go func() {
+			defer close(watched)
+			if w.watch(ctx, s, out) {
+				took = new(time.Since(begun).Milliseconds())
+				w.served(s.t, *took)
+				up(false)
+			}
+		}()
+		// got.Error has the error's text
+		got, _ = w.r.Tasks.RunTask(ctx, w.r.Config.Root, s.t, sandbox.Box{Tier: sandbox.None, Secrets: true}, out)
+	}
+	cause := context.Cause(ctx)
+	s.stop(nil)
+	<-watched
+	got = s.verdict(got, cause, took)
+	up(got.Status == record.Failed)
+	if got.Status == record.Failed {
+		tail, _ := log.Tail(task.HintTail)
+		got.Hint = w.r.Tasks.Hint(s.t, tail)
+	}
+	kept, err := log.Finish()
+	got.Log = &kept
+	if err != nil {
+		w.mu.Lock()
+		w.broken = append(w.broken, fmt.Errorf("log of task %q: %w", s.t.Name, err))
+		w.mu.Unlock()
+	}
+	_ = w.end(s.t, got)
+}
+
+// verdict returns the record of a service that has ended. cause is why it was ended; nil: it ended by itself.
+func (s *service) verdict(got record.Task, cause error, took *int64) record.Task {
+	got.Service = &record.Service{ReadyMS: took}
+	fail := func(why string) record.Task {
+		got.Status, got.Reason = record.Failed, nil
+		if got.Error == nil {
+			got.Error = &why
+		}
+		return got
+	}
+	late := neverReady{}
+	switch {
+	case errors.Is(cause, errRunEnded):
+		if got.Status == record.Cancelled { // how it ended then was our doing
+			got.Status, got.Reason, got.ExitCode, got.Signal = record.Passed, new(record.RunEnded), nil, nil
+		}
+		return got
+	case errors.As(cause, &late):
+		got.ExitCode, got.Signal = nil, nil
+		return fail(late.Error())
+	case cause != nil: // the run was interrupted
+		return got
+	case s.wanted && got.Status == record.Passed:
+		return got
+	case took == nil:
+		return fail("it ended before it was ready" + howEnded(got))
+	}
+	return fail("it ended before the run did" + howEnded(got))
+}
+
+func howEnded(got record.Task) string {
+	switch {
+	case got.Signal != nil:
+		return " (" + *got.Signal + ")"
+	case got.ExitCode != nil:
+		return fmt.Sprintf(" (exit %d)", *got.ExitCode)
+	}
+	return ""
+}
+
+// watch waits until a service is ready, and reports whether it is. One that is not in time is ended.
+func (w *walker) watch(ctx context.Context, s *service, out *listener) bool {
+	rule := s.t.Service
+	late := time.After(rule.Timeout)
+	if rule.Command == nil && rule.Port == 0 && rule.Log == "" {
+		return ctx.Err() == nil
+	}
+	limited, done := context.WithTimeout(ctx, rule.Timeout)
+	defer done()
+	for {
+		ready := false
+		switch {
+		case rule.Command != nil:
+			ready = w.asks(limited, s.t)
+		case rule.Port != 0:
+			ready = listens(limited, rule.Port)
+		}
+		if ready {
+			return ctx.Err() == nil
+		}
+		select {
+		case <-out.heard:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-late:
+			s.stop(neverReady{fmt.Errorf("it was not ready within %v: %s", rule.Timeout, unready(rule))})
+			return false
+		case <-time.After(askAgain):
+		}
+	}
+}
+
+// unready says what a service has not done.
+func unready(rule *pipeline.Service) string {
+	switch {
+	case rule.Command != nil:
+		return "the command of its ready block did not exit with 0"
+	case rule.Port != 0:
+		return fmt.Sprintf("nothing listens on port %d", rule.Port)
+	}
+	return fmt.Sprintf("no line of its output matches %q", rule.Log)
+}
+
+// asks reports whether the command that tells whether a service is ready exits with 0.
+func (w *walker) asks(ctx context.Context, t *pipeline.Task) bool {
+	probe := *t
+	probe.Run, probe.Service = *t.Service.Command, nil
+	got, err := w.r.Tasks.RunTask(ctx, w.r.Config.Root, &probe, sandbox.Box{Tier: sandbox.None, Secrets: true}, nil)
+	return err == nil && got.Status == record.Passed
+}
+
+// listens reports whether something accepts connections on a port of this machine.
+func listens(ctx context.Context, port int) bool {
+	for _, host := range []string{"127.0.0.1", "::1"} {
+		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		if err == nil {
+			_ = conn.Close()
+			return true
+		}
+	}
+	return false
+}
+
+// A listener waits for a line in the output of a service. heard is closed when it has come.
+type listener struct {
+	to    *output
+	line  *regexp.Regexp // nil: there is none to wait for, or it has come
+	heard chan struct{}
+	begun []byte // of a line that has not ended
+}
+
+// mostOfLine is how much of a line is compared.
+const mostOfLine = 64 << 10
+
+func (l *listener) Write(p []byte) (int, error) {
+	n, err := l.to.Write(p)
+	for rest := p; l.line != nil; {
+		part, more, ended := bytes.Cut(rest, []byte("\n"))
+		l.begun = append(l.begun, part[:min(len(part), mostOfLine-len(l.begun))]...)
+		if l.line.Match(l.begun) { // also of a line that has not ended: a prompt may wait behind it
+			l.line, l.begun = nil, nil
+			close(l.heard)
+			break
+		}
+		if !ended {
+			break
+		}
+		l.begun, rest = l.begun[:0], more
+	}
+	return n, err
+}
+
+// endServices waits for the services that were asked for, ends the others, those first that need others, and records
+// those that no task needed.
+func (w *walker) endServices(ctx context.Context) {
+	tasks := w.r.Graph.Tasks()
+	for _, t := range tasks {
+		if s := w.services[t.Name]; s != nil && s.wanted && s.started() {
+			select {
+			case <-s.ended:
+			case <-ctx.Done():
+			}
+		}
+	}
+	for _, t := range slices.Backward(tasks) {
+		s := w.services[t.Name]
+		if s == nil {
+			continue
+		}
+		if s.started() {
+			s.stop(errRunEnded)
+			<-s.ended
+			continue
+		}
+		w.mu.Lock()
+		_, told := w.done[t.Name] // skipped, as what it depends on has failed
+		w.mu.Unlock()
+		if !told {
+			w.skip(pipeline.End{Task: t, Reason: record.NotNeeded})
+		}
+	}
+}
+
+func (s *service) started() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.begun
+}
