@@ -47,6 +47,7 @@ type Cache struct {
 	key      []byte // of hashed
 	err      error  // of the store
 	programs programs
+	serves   bool // there are services
 
 	mu     sync.Mutex // guards what follows
 	memory memory
@@ -133,6 +134,7 @@ func (c *Cache) open() error {
 		}
 		c.memory.named, c.memory.wanted = newIndex(named), newIndex(wanted)
 		c.claims = map[string]string{}
+		c.serves = slices.ContainsFunc(c.Config.Tasks, func(t *pipeline.Task) bool { return t.Service != nil })
 		c.programs.load(c.Dir)
 	})
 	return c.err

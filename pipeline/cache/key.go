@@ -17,6 +17,9 @@ import (
 // services returns the keys of the services that a task needs, by name: what they are made of decides what it sees. An
 // error means that this is not known of one of them.
 func (c *Cache) services(ctx context.Context, t *pipeline.Task) (map[string]string, error) {
+	if !c.serves {
+		return nil, nil
+	}
 	keys := map[string]string{}
 	for _, s := range c.Config.Services(t) {
 		if len(s.Inputs) == 0 {

@@ -47,17 +47,22 @@ type neverReady struct{ error } // it was not ready in time
 
 // services returns the services of a run by name.
 func services(r *Run) map[string]*service {
-	needed := map[string]bool{}
 	var all map[string]*service
 	for _, t := range r.Graph.Tasks() {
-		for _, s := range r.Config.Services(t) {
-			needed[s.Name] = true
-		}
 		if t.Service != nil {
 			if all == nil {
 				all = map[string]*service{}
 			}
 			all[t.Name] = &service{t: t, up: make(chan struct{}), ended: make(chan struct{})}
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	needed := map[string]bool{}
+	for _, t := range r.Graph.Tasks() {
+		for _, s := range r.Config.Services(t) {
+			needed[s.Name] = true
 		}
 	}
 	for name, s := range all {
