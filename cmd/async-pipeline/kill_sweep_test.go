@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// sweepRounds is how many rounds a sweep has: 10, or 300 with ASYNC_PIPELINE_SWEEP=full; 2 with -short.
+// sweepRounds is how many rounds a sweep has: 6, or 300 with ASYNC_PIPELINE_SWEEP=full; 2 with -short.
 func sweepRounds() int {
 	switch {
 	case sweepFull():
@@ -25,7 +25,7 @@ func sweepRounds() int {
 	case testing.Short():
 		return 2
 	}
-	return 10
+	return 6
 }
 
 func sweepFull() bool { return os.Getenv("ASYNC_PIPELINE_SWEEP") == "full" }

@@ -20,7 +20,7 @@ func TestScripts(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
 	must(t, err)
 	testscript.Run(t, testscript.Params{
-		Files:               part(t, files, 10),
+		Files:               part(t, files, 16),
 		Setup:               withGo(t, setupScript),
 		Cmds:                scriptCommands(),
 		Condition:           scriptCondition,
