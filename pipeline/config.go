@@ -116,7 +116,7 @@ type CacheRules struct {
 }
 
 // A Service says when a task that keeps running is ready for the tasks that depend on it. At most one of Command, Port
-// and Log is set; without them it is ready once it has started.
+// and Log is set; without them it is ready once it has run for a moment.
 type Service struct {
 	Command *Command      // when this exits with 0
 	Port    int           // when something listens on this port of the machine

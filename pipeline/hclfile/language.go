@@ -87,11 +87,11 @@ var taskWords = []*word{
 	{name: "service", typ: "bool", def: "false", doc: "The task keeps running, beside the tasks that depend on it, until the run ends: a server or a database. It is started when the first of them is about to run, so that results of the cache start none. One that nothing depends on is started where it, or its job, is named on the command line; the run then goes on until it ends or is interrupted. A service that ends earlier has failed. Its inputs are of what a result that depends on it is made. It has no outputs, timeout, retry, cache or on_fail \"agent\"."},
 	{
 		name: "ready", block: true, once: true, example: serviceExample,
-		doc: "When a service is ready for the tasks that depend on it: one of command, port and log. Without the block it is ready once it has started.",
+		doc: "When a service is ready for the tasks that depend on it: one of command, port and log. Without the block it is ready once it has run for 0.2 s.",
 		inner: []*word{
 			{name: "command", typ: "command", oneOf: []string{"port", "log"}, doc: "It is ready when this command exits with 0. It is run as the task is, again and again."},
-			{name: "port", typ: "number", oneOf: []string{"command", "log"}, doc: "It is ready when something listens on this TCP port of the machine. If something does already before it starts, the service is not started."},
-			{name: "log", typ: "string", oneOf: []string{"command", "port"}, doc: "It is ready when a line that it prints matches this regular expression (RE2)."},
+			{name: "port", typ: "number", oneOf: []string{"command", "log"}, doc: "It is ready when something listens on this TCP port of the machine. If something does already before it starts, or another service of the run has the same port, the service is not started and has failed."},
+			{name: "log", typ: "string", oneOf: []string{"command", "port"}, doc: "It is ready when a line that it prints matches this regular expression (RE2), without colours and the like."},
 			{name: "timeout", typ: "duration", def: `"1m"`, doc: "How long it may take."},
 		},
 	},

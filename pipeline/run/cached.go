@@ -22,6 +22,9 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 	if c == nil || ctx.Err() != nil {
 		return record.Task{}, false, nil
 	}
+	if d := w.absent(t); d != nil {
+		return record.Task{}, false, &cache.Entry{Result: cache.Off, Why: []string{fmt.Sprintf("the service %s, which it needs, is not of this run", d.Name)}}
+	}
 	started := time.Now()
 	e := c.Look(ctx, t)
 	if e == nil || e.Result != cache.Hit {
@@ -51,11 +54,18 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 }
 
 // store stores the result of a task that has passed. One that did not make what it declares has failed.
-func (w *walker) store(ctx context.Context, e *cache.Entry, got *record.Task) {
+func (w *walker) store(ctx context.Context, t *pipeline.Task, e *cache.Entry, got *record.Task) {
 	if w.r.Cache == nil {
 		return
 	}
+	dead := w.dead(t)
 	switch {
+	case e != nil && dead != nil: // the key does not tell what it was made of
+		if got.Status == record.Passed {
+			e.NotStored = fmt.Sprintf("the service %s, which it needs, has failed", dead.t.Name)
+		}
+		w.r.Cache.Changed()
+		return
 	case e != nil && got.Status == record.Failed && ctx.Err() == nil:
 		w.r.Cache.Compare(ctx, e)
 		return

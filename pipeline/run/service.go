@@ -12,9 +12,11 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
@@ -24,6 +26,10 @@ import (
 
 // askAgain is how long is waited between two looks whether a service is ready.
 const askAgain = 50 * time.Millisecond
+
+// settled is how long a service without a ready block must run to be ready: a program that cannot be started has ended
+// by then.
+const settled = 200 * time.Millisecond
 
 // A service is a task of the run that keeps running.
 type service struct {
@@ -96,6 +102,12 @@ func (w *walker) admit(ctx context.Context, t *pipeline.Task) error {
 			return &pipeline.Blocked{By: s.t.Name, Reason: pipeline.Dependency}
 		}
 	}
+	if ctx.Err() != nil {
+		return &pipeline.Blocked{Reason: pipeline.Signal}
+	}
+	if w.givenUp() {
+		return &pipeline.Blocked{By: w.first, Reason: pipeline.FailFast}
+	}
 	if w.r.KeepGoing {
 		return nil
 	}
@@ -129,6 +141,7 @@ func (w *walker) ready(ctx context.Context, s *service) bool {
 	select {
 	case <-s.up:
 	case <-ctx.Done():
+	case <-w.given:
 	}
 	return !s.hasFailed()
 }
@@ -150,6 +163,20 @@ func (w *walker) run(ctx context.Context, s *service) {
 		s.mu.Unlock()
 		once.Do(func() { close(s.up) })
 	}
+	if d := w.serve(ctx, s.t); d != nil {
+		up(true)
+		w.skip(pipeline.End{Task: s.t, Reason: pipeline.Dependency, BlockedBy: d.t.Name})
+		return
+	}
+	if ctx.Err() != nil || w.givenUp() { // while it waited for another service
+		up(false)
+		reason := pipeline.Reason(record.NotNeeded)
+		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errRunEnded) {
+			reason = pipeline.Signal
+		}
+		w.skip(pipeline.End{Task: s.t, Reason: reason})
+		return
+	}
 	log, err := w.start(s.t)
 	if err != nil {
 		up(true)
@@ -165,9 +192,8 @@ func (w *walker) run(ctx context.Context, s *service) {
 	}
 	watched := make(chan struct{})
 	var got record.Task
-	if port := s.t.Service.Port; port != 0 && listens(ctx, port) {
+	if why := w.claim(ctx, s.t); why != "" {
 		close(watched)
-		why := fmt.Sprintf("something else listens on port %d already: end it, or use another port", port)
 		got = record.Task{Name: s.t.Name, Status: record.Failed, Error: &why}
 	} else {
 		go func() {
@@ -198,6 +224,30 @@ func (w *walker) run(ctx context.Context, s *service) {
 		w.mu.Unlock()
 	}
 	_ = w.end(s.t, got)
+}
+
+// claim takes the port of a service for it, and returns why it cannot have it, or "".
+func (w *walker) claim(ctx context.Context, t *pipeline.Task) string {
+	port := t.Service.Port
+	if port == 0 {
+		return ""
+	}
+	w.mu.Lock()
+	other := w.ports[port]
+	if other == "" {
+		if w.ports == nil {
+			w.ports = map[int]string{}
+		}
+		w.ports[port] = t.Name
+	}
+	w.mu.Unlock()
+	switch {
+	case other != "":
+		return fmt.Sprintf("the service %s has port %d too: give one of them another port", other, port)
+	case listens(ctx, port):
+		return fmt.Sprintf("something else listens on port %d already: end it, or use another port", port)
+	}
+	return ""
 }
 
 // verdict returns the record of a service that has ended. cause is why it was ended; nil: it ended by itself.
@@ -245,15 +295,21 @@ func (w *walker) watch(ctx context.Context, s *service, out *listener) bool {
 	rule := s.t.Service
 	late := time.After(rule.Timeout)
 	if rule.Command == nil && rule.Port == 0 && rule.Log == "" {
-		return ctx.Err() == nil
+		select {
+		case <-time.After(settled):
+			return true
+		case <-ctx.Done():
+			return false
+		}
 	}
 	limited, done := context.WithTimeout(ctx, rule.Timeout)
 	defer done()
+	said := ""
 	for {
 		ready := false
 		switch {
 		case rule.Command != nil:
-			ready = w.asks(limited, s.t)
+			ready, said = w.asks(limited, s.t)
 		case rule.Port != 0:
 			ready = listens(limited, rule.Port)
 		}
@@ -266,30 +322,59 @@ func (w *walker) watch(ctx context.Context, s *service, out *listener) bool {
 		case <-ctx.Done():
 			return false
 		case <-late:
-			s.stop(neverReady{fmt.Errorf("it was not ready within %v: %s", rule.Timeout, unready(rule))})
+			s.stop(neverReady{fmt.Errorf("it was not ready within %v: %s", rule.Timeout, unready(rule, said))})
 			return false
 		case <-time.After(askAgain):
 		}
 	}
 }
 
-// unready says what a service has not done.
-func unready(rule *pipeline.Service) string {
+// unready says what a service has not done. said is of its ready command.
+func unready(rule *pipeline.Service, said string) string {
 	switch {
 	case rule.Command != nil:
-		return "the command of its ready block did not exit with 0"
+		return "the command of its ready block did not exit with 0" + said
 	case rule.Port != 0:
 		return fmt.Sprintf("nothing listens on port %d", rule.Port)
 	}
 	return fmt.Sprintf("no line of its output matches %q", rule.Log)
 }
 
-// asks reports whether the command that tells whether a service is ready exits with 0.
-func (w *walker) asks(ctx context.Context, t *pipeline.Task) bool {
+// asks reports whether the command that tells whether a service is ready exits with 0, and if not, how it ended.
+func (w *walker) asks(ctx context.Context, t *pipeline.Task) (ready bool, said string) {
 	probe := *t
 	probe.Run, probe.Service = *t.Service.Command, nil
-	got, err := w.r.Tasks.RunTask(ctx, w.r.Config.Root, &probe, sandbox.Box{Tier: sandbox.None, Secrets: true}, nil)
-	return err == nil && got.Status == record.Passed
+	var out lastLine
+	got, err := w.r.Tasks.RunTask(ctx, w.r.Config.Root, &probe, sandbox.Box{Tier: sandbox.None, Secrets: true}, &out)
+	switch {
+	case err == nil && got.Status == record.Passed:
+		return true, ""
+	case got.Error != nil:
+		return false, ": " + *got.Error
+	case got.Status == record.Cancelled:
+		return false, ": it was still running"
+	}
+	if line := out.last(); line != "" {
+		return false, howEnded(got) + ": " + line
+	}
+	return false, howEnded(got)
+}
+
+// A lastLine keeps the end of what is written to it.
+type lastLine struct{ end []byte }
+
+func (l *lastLine) Write(p []byte) (int, error) {
+	const most = 4 << 10
+	l.end = append(l.end, p[max(0, len(p)-most):]...)
+	l.end = l.end[max(0, len(l.end)-most):]
+	return len(p), nil
+}
+
+// last returns the last line, at most 200 bytes of it.
+func (l *lastLine) last() string {
+	text := bytes.TrimSpace(l.end)
+	text = plain(text[bytes.LastIndexByte(text, '\n')+1:])
+	return strings.ToValidUTF8(string(text[:min(len(text), 200)]), "")
 }
 
 // listens reports whether something accepts connections on a port of this machine.
@@ -320,7 +405,7 @@ func (l *listener) Write(p []byte) (int, error) {
 	for rest := p; l.line != nil; {
 		part, more, ended := bytes.Cut(rest, []byte("\n"))
 		l.begun = append(l.begun, part[:min(len(part), mostOfLine-len(l.begun))]...)
-		if l.line.Match(l.begun) { // also of a line that has not ended: a prompt may wait behind it
+		if l.line.Match(plain(l.begun)) { // also of a line that has not ended: a prompt may wait behind it
 			l.line, l.begun = nil, nil
 			close(l.heard)
 			break
@@ -333,12 +418,24 @@ func (l *listener) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// escapes are sequences that give a terminal colours and the like.
+var escapes = lazyregexp.New(`\x1b\[[0-?]*[ -/]*[@-~]`)
+
+// plain returns a line as a terminal shows it: without colours and the carriage return at its end.
+func plain(line []byte) []byte {
+	line = bytes.TrimRight(line, "\r")
+	if bytes.IndexByte(line, '\x1b') >= 0 {
+		line = escapes().ReplaceAll(line, nil)
+	}
+	return line
+}
+
 // endServices waits for the services that were asked for, ends the others, those first that need others, and records
 // those that no task needed.
 func (w *walker) endServices(ctx context.Context) {
 	tasks := w.r.Graph.Tasks()
 	for _, t := range tasks {
-		if s := w.services[t.Name]; s != nil && s.wanted && s.started() {
+		if s := w.services[t.Name]; s != nil && s.wanted && s.started() && !w.failed() {
 			select {
 			case <-s.ended:
 			case <-ctx.Done():
@@ -362,6 +459,49 @@ func (w *walker) endServices(ctx context.Context) {
 			w.skip(pipeline.End{Task: t, Reason: record.NotNeeded})
 		}
 	}
+}
+
+// givenUp reports whether no task starts any more, as one has failed.
+func (w *walker) givenUp() bool {
+	select {
+	case <-w.given:
+		return true
+	default:
+		return false
+	}
+}
+
+// failed reports whether a task has not passed.
+func (w *walker) failed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.first != ""
+}
+
+// dead returns the first service of a task that has failed, or nil.
+func (w *walker) dead(t *pipeline.Task) *service {
+	if w.services == nil {
+		return nil
+	}
+	for _, d := range w.r.Config.Services(t) {
+		if s := w.services[d.Name]; s != nil && s.hasFailed() {
+			return s
+		}
+	}
+	return nil
+}
+
+// absent returns the first service that a task needs and that is not of this run (run --only), or nil.
+func (w *walker) absent(t *pipeline.Task) *pipeline.Task {
+	if !w.serves || len(t.Inputs) == 0 {
+		return nil
+	}
+	for _, d := range w.r.Config.Services(t) {
+		if w.services[d.Name] == nil {
+			return d
+		}
+	}
+	return nil
 }
 
 func (s *service) started() bool {

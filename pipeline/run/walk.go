@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,17 +38,22 @@ type walker struct {
 	d *record.Draft
 
 	history  *flake.History      // nil: there is no cache
-	services map[string]*service // by name
+	services map[string]*service // of the run, by name
+	serves   bool                // PIPELINE.hcl has services
+	given    chan struct{}       // closed when no task starts any more, as one has failed; its name is first
 
 	mu        sync.Mutex
 	done      map[string]record.Task // by name
+	first     string                 // the first task that did not pass
+	ports     map[int]string         // of services: whose each is
 	broken    []error                // what could not be recorded
 	unwritten bool                   // a line of the journal could not be written: one of broken
 	silent    bool                   // the observer is not called any more
 }
 
 func (r *Run) walker(d *record.Draft) *walker {
-	w := &walker{r: r, d: d, services: services(r), done: make(map[string]record.Task, len(r.Graph.Tasks()))}
+	w := &walker{r: r, d: d, services: services(r), given: make(chan struct{}), done: make(map[string]record.Task, len(r.Graph.Tasks()))}
+	w.serves = slices.ContainsFunc(r.Config.Tasks, func(t *pipeline.Task) bool { return t.Service != nil })
 	if r.Cache != nil {
 		w.history = &flake.History{Store: r.Store, Dir: r.Cache.Dir}
 	}
@@ -109,10 +115,10 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	kept, err := log.Finish()
 	got.Log = &kept
 	if !ok {
-		w.store(ctx, entry, &got)
+		w.store(ctx, t, entry, &got)
 	}
 	got.Cache = receipt(w.r, t, entry, got.Cache)
-	if !ok {
+	if !ok && w.dead(t) == nil { // else it may be the service that comes and goes
 		w.flaky(ctx, entry, &got)
 	}
 	if failed := w.put(t, entry, got.Cache); failed != nil {
@@ -232,6 +238,12 @@ func (w *walker) settle(t *pipeline.Task, got record.Task, e record.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done[t.Name] = got
+	if w.first == "" && (got.Status == record.Failed || got.Status == record.TimedOut) {
+		w.first = t.Name
+		if !w.r.KeepGoing {
+			close(w.given)
+		}
+	}
 	w.tell(e)
 	if w.r.Observer.Finished != nil && !w.silent {
 		w.r.Observer.Finished(t, got)

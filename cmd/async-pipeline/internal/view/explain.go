@@ -265,7 +265,7 @@ func serviceText(of *pipeline.Service) string {
 	if of == nil {
 		return ""
 	}
-	text := "ready once it has started"
+	text := "ready once it has run for 0.2s"
 	switch {
 	case of.Command != nil:
 		text = "ready when this exits with 0: " + Command(*of.Command)
