@@ -195,8 +195,8 @@ func runAgain(prog *program, r view.RunStory, t record.Task) view.Next {
 		return view.Next{Does: "run it", Type: prog.Typed("run", t.Name) + behindTask(t.Args)}
 	}
 	for _, before := range r.Run.Tasks {
-		if before.Status != record.Passed && before.Status != record.Cached &&
-			slices.Contains(r.Waited[t.Name], before.Name) {
+		ready := (before.Status == record.Passed || before.Status == record.Cached) && before.Service == nil
+		if !ready && slices.Contains(r.Waited[t.Name], before.Name) {
 			return view.Next{Does: "run it again", Type: prog.Typed("run", t.Name) + behindTask(t.Args)}
 		}
 	}

@@ -379,7 +379,7 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map
 	for _, t := range g.Tasks() {
 		reason := cmp.Or(why[t.Name], "needed by "+view.TaskName(neededBy(g, t.Name)))
 		switch {
-		case taken != nil:
+		case taken != nil && t.Service == nil:
 			reason = taken.reason(t.Name)
 		case affected[t.Name] != "":
 			reason = "affected"

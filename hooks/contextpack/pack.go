@@ -124,6 +124,9 @@ func (b *Builder) build(ctx context.Context, run *record.Sealed, task string, pl
 		Git:      gitState{Dirty: place.dirty},
 		Tools:    map[string]string{},
 	}
+	if t := b.Config.Task(task); t != nil && len(b.Config.Services(t)) > 0 { // --only gives it none
+		p.RunAgain = "async-pipeline run " + shelltext.Quote(task)
+	}
 	for i, a := range ended.Args {
 		if i == 0 {
 			p.RunAgain += " --"

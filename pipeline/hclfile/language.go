@@ -19,7 +19,7 @@ var language = word{inner: []*word{
 			{name: "type", typ: "type", doc: "What the value must be: string, number, bool, list(…), set(…), map(…), tuple([…]) or object({…}), in which optional(TYPE, DEFAULT) is allowed. Without it any value will do, and what comes from the command line or the environment is text."},
 			{name: "default", typ: "any", doc: "The value where none is given. It can name no other value. A variable without a default must be given one."},
 			{name: "description", typ: "string", def: `""`, doc: "What the variable is for."},
-			{name: "sensitive", typ: "bool", def: "false", doc: "The value is a secret, as if it came from secret(): it may be used in env and run only, is removed from everything that is shown or recorded, and is withheld from agents. So is a default, although everybody who can read the file can read it there."},
+			{name: "sensitive", typ: "bool", def: "false", doc: "The value is a secret, as if it came from secret(): it may be used in env and in commands only, is removed from everything that is shown or recorded, and is withheld from agents. So is a default, although everybody who can read the file can read it there."},
 			{
 				name: "validation", block: true, example: variableExample,
 				doc: "What must be true of the value, whichever way it came. There may be several; all that fail are reported.",

@@ -32,7 +32,7 @@ type item struct {
 // open refuses a value that is secret or null. what names it in messages.
 func (r *reader) open(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
 	if v.ContainsMarked() {
-		r.addf(at, "It would be written down. A secret may be used in env and in run only.",
+		r.addf(at, "It would be written down. A secret may be used in env and in commands only.",
 			"%s may not be made from a secret", what)
 		return v, false
 	}

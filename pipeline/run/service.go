@@ -91,8 +91,8 @@ func (w *walker) serve(ctx context.Context, t *pipeline.Task) *service {
 	return nil
 }
 
-// admit makes the services ready that a task needs if it is to run. Its error is a *pipeline.Blocked: a service has
-// failed, of the task or, fail-fast, any.
+// admit makes the services ready that a task needs if it is to run. Its error is a *pipeline.Blocked: one of them has
+// failed, or the run is over meanwhile.
 func (w *walker) admit(ctx context.Context, t *pipeline.Task) error {
 	if w.services == nil {
 		return nil
@@ -107,14 +107,6 @@ func (w *walker) admit(ctx context.Context, t *pipeline.Task) error {
 	}
 	if w.givenUp() {
 		return &pipeline.Blocked{By: w.first, Reason: pipeline.FailFast}
-	}
-	if w.r.KeepGoing {
-		return nil
-	}
-	for _, d := range w.r.Graph.Tasks() { // in the order of the graph, so that the same one is named each time
-		if s := w.services[d.Name]; s != nil && s.hasFailed() {
-			return &pipeline.Blocked{By: d.Name, Reason: pipeline.FailFast}
-		}
 	}
 	return nil
 }
