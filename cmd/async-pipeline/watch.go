@@ -112,6 +112,9 @@ func (w *watching) open() error {
 	if err != nil {
 		return exit.Refuse("%v", err)
 	}
+	if watcher.Polls != "" {
+		w.prog.Messages().Notice("all files are looked at each second: " + watcher.Polls)
+	}
 	over := make(chan struct{})
 	w.close = func() {
 		close(over)

@@ -31,9 +31,13 @@ const (
 type Watcher struct {
 	C <-chan Changes
 
+	// Polls is why all files are looked at each second, because the kernel does not tell what changes; empty: it does.
+	Polls string
+
 	root    string
 	skip    func(dir string) bool
-	notify  *fsnotify.Watcher
+	notify  *fsnotify.Watcher // nil: poll
+	poll    *poller           // nil: notify
 	changes chan Changes
 	done    chan struct{}
 	ended   chan struct{}
@@ -42,42 +46,76 @@ type Watcher struct {
 }
 
 // Open watches root. Folders for which skip returns true, by their path relative to root, are left out with all that
-// is in them; it is called for each folder, also for those that are made later. Links are not followed.
+// is in them; it is called for each folder, also for those that are made later. Links are not followed. Where the kernel
+// does not tell what changes, files are looked at again and again: see Polls.
 func Open(root string, skip func(dir string) bool) (*Watcher, error) {
-	notify, err := fsnotify.NewBufferedWatcher(1024)
-	if err != nil {
-		return nil, fmt.Errorf("changes cannot be watched: %w", advised(err))
+	if name := silent(root); name != "" {
+		return openPolls(root, skip, pause, "the kernel does not tell what others change on this file system ("+name+")")
 	}
+	notify, err := fsnotify.NewBufferedWatcher(1024)
+	if why := short(err); why != "" {
+		return openPolls(root, skip, pause, why)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("changes cannot be watched: %w", err)
+	}
+	w := newWatcher(root, skip)
+	w.notify = notify
+	err = w.add(root, false)
+	if err == nil {
+		go w.follow(notify.Events, notify.Errors, nil)
+		return w, nil
+	}
+	_ = notify.Close()
+	if why := short(err); why != "" {
+		return openPolls(root, skip, pause, why)
+	}
+	return nil, fmt.Errorf("changes in %s cannot be watched: %w", root, err)
+}
+
+func newWatcher(root string, skip func(dir string) bool) *Watcher {
 	w := &Watcher{
-		root: root, skip: skip, notify: notify, changes: make(chan Changes),
+		root: root, skip: skip, changes: make(chan Changes),
 		done: make(chan struct{}), ended: make(chan struct{}), paths: map[string]bool{},
 	}
 	w.C = w.changes
-	if err := w.add(root, false); err != nil {
-		_ = notify.Close()
-		return nil, fmt.Errorf("changes in %s cannot be watched: %w", root, advised(err))
+	return w
+}
+
+// openPolls is Open without the kernel's help.
+func openPolls(root string, skip func(dir string) bool, pause time.Duration, why string) (*Watcher, error) {
+	w := newWatcher(root, skip)
+	w.Polls = why
+	w.poll = &poller{w: w, pause: pause, found: make(chan []string)}
+	var err error
+	if w.poll.files, err = w.poll.look(); err != nil {
+		return nil, fmt.Errorf("changes in %s cannot be watched: %w", root, err)
 	}
-	go w.follow()
+	go w.poll.follow()
+	go w.follow(nil, nil, w.poll.found)
 	return w, nil
 }
 
 // Close ends the watching. C is not closed.
 func (w *Watcher) Close() error {
 	close(w.done)
-	err := w.notify.Close()
+	var err error
+	if w.notify != nil {
+		err = w.notify.Close()
+	}
 	<-w.ended
 	return err
 }
 
-// advised adds to the error of a kernel that watches no more folders what to do about it.
-func advised(err error) error {
+// short says what the kernel is short of, and what to do about it, or returns "".
+func short(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%w: the kernel watches no more folders for this user; raise fs.inotify.max_user_watches with sysctl", err)
+		return "the kernel watches no more folders for this user; raise fs.inotify.max_user_watches with sysctl"
 	case errors.Is(err, syscall.EMFILE):
-		return fmt.Errorf("%w: this user watches in too many programs; raise fs.inotify.max_user_instances with sysctl", err)
+		return "this user watches in too many programs; raise fs.inotify.max_user_instances with sysctl"
 	}
-	return err
+	return ""
 }
 
 // add watches a folder and all below it. With changed, what is in it is noted as changed: it was made before it was
@@ -114,8 +152,8 @@ func (w *Watcher) rel(at string) string {
 
 func (w *Watcher) note(at string) { w.paths[w.rel(at)] = true }
 
-// follow collects what happens, and hands it on once it is quiet.
-func (w *Watcher) follow() {
+// follow collects what happens, and hands it on once it is quiet. Channels that are nil tell nothing.
+func (w *Watcher) follow(events <-chan fsnotify.Event, faults <-chan error, found <-chan []string) {
 	defer close(w.ended)
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
@@ -125,12 +163,16 @@ func (w *Watcher) follow() {
 		select {
 		case <-w.done:
 			return
-		case e, ok := <-w.notify.Events:
+		case some := <-found:
+			for _, p := range some {
+				w.paths[p] = true
+			}
+		case e, ok := <-events:
 			if !ok {
 				return
 			}
 			w.take(e)
-		case err, ok := <-w.notify.Errors:
+		case err, ok := <-faults:
 			if !ok {
 				return
 			}

@@ -18,11 +18,30 @@ func must(t *testing.T, err error) {
 // TestChanges makes changes of every kind and waits until each was told.
 func TestChanges(t *testing.T) {
 	t.Parallel()
+	for name, open := range opens {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			changes(t, open)
+		})
+	}
+}
+
+type opening = func(root string, skip func(string) bool) (*Watcher, error)
+
+// opens are the two ways of watching.
+var opens = map[string]opening{
+	"told": Open,
+	"polled": func(root string, skip func(string) bool) (*Watcher, error) {
+		return openPolls(root, skip, time.Millisecond, "a test")
+	},
+}
+
+func changes(t *testing.T, open opening) {
 	root := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(root, "src", "deep"), 0o755))
 	must(t, os.MkdirAll(filepath.Join(root, "skipped"), 0o755))
 	must(t, os.WriteFile(filepath.Join(root, "src", "old"), nil, 0o644))
-	w, err := Open(root, func(dir string) bool { return dir == "skipped" || dir == "new/skipped" })
+	w, err := open(root, func(dir string) bool { return dir == "skipped" || dir == "new/skipped" })
 	must(t, err)
 	defer func() { must(t, w.Close()) }()
 	told := func(do func() error, want ...string) {
@@ -69,8 +88,17 @@ func TestChanges(t *testing.T) {
 // Many changes at once are told together, and none is lost.
 func TestMany(t *testing.T) {
 	t.Parallel()
+	for name, open := range opens {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			many(t, open)
+		})
+	}
+}
+
+func many(t *testing.T, open opening) {
 	root := t.TempDir()
-	w, err := Open(root, func(string) bool { return false })
+	w, err := open(root, func(string) bool { return false })
 	must(t, err)
 	defer func() { must(t, w.Close()) }()
 	const n = 3000
@@ -95,7 +123,9 @@ func TestMany(t *testing.T) {
 
 func TestNothingThere(t *testing.T) {
 	t.Parallel()
-	if _, err := Open(filepath.Join(t.TempDir(), "gone"), func(string) bool { return false }); err == nil {
-		t.Error("a folder that is not there is watched")
+	for name, open := range opens {
+		if _, err := open(filepath.Join(t.TempDir(), "gone"), func(string) bool { return false }); err == nil {
+			t.Errorf("%s: a folder that is not there is watched", name)
+		}
 	}
 }
