@@ -49,6 +49,7 @@ type listedTask struct {
 	Command     string   `json:"command"`
 	DependsOn   []string `json:"depends_on"`
 	OnFail      []string `json:"on_fail"` // "agent NAME" | "run"
+	Service     bool     `json:"service,omitempty"`
 }
 
 type listedJob struct {
@@ -62,6 +63,7 @@ func listed(c *pipeline.Config) listing {
 		l.Tasks = append(l.Tasks, listedTask{
 			Name: t.Name, Description: orNull(t.Description), Command: view.Command(t.Run),
 			DependsOn: append([]string{}, t.DependsOn...), OnFail: append([]string{}, view.OnFail(t)...),
+			Service: t.Service != nil,
 		})
 	}
 	for _, j := range c.Jobs {

@@ -67,6 +67,9 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 		}
 		b.WriteString(s.entry(taskName(t.Name), cut(about, max(s.wide()-wide-4, 20)), wide))
 		var more []string
+		if t.Service != nil {
+			more = append(more, "service")
+		}
 		if len(t.DependsOn) > 0 {
 			more = append(more, "after "+Harmless(strings.Join(TaskNames(t.DependsOn), ", ")))
 		}
