@@ -40,6 +40,12 @@ var attributes = map[string]string{
 	"task.cache.store_outputs":             `store_outputs = true`,
 	"task.cache.clean_outputs":             `clean_outputs = true`,
 	"task.cache.ttl":                       `ttl = "1h"`,
+	"task.service":                         ``, // of tasks of its own, as a task that needs one gets no agent
+	"task.ready":                           ``,
+	"task.ready.command":                   ``,
+	"task.ready.port":                      ``,
+	"task.ready.log":                       ``,
+	"task.ready.timeout":                   ``,
 	"task.on_fail":                         ``, // its kinds write their own heads
 	"task.on_fail.agent":                   `on_fail "agent" {`,
 	"task.on_fail.agent.use":               `use = agent.apply`,
@@ -89,7 +95,9 @@ var several = map[string]string{
 	"task.for_each":  "task \"before\" {\nfor_each = toset([\"apply\", \"yes\"])\nrun = [\"true\", each.key]\n}\n",
 	"agent.provider": "agent \"yes\" {\nprovider = \"openai\"\nmodel = \"apply\"\nbase_url = \"http://127.0.0.1:1\"\napi_key = secret(\"APPLY\")\nmax_turns = 1000\n}\n",
 	"agent.cli":      "agent \"now\" {\ncli = \"claude\"\nmodel = \"apply\"\nargs = [\"--apply\", \"--yes\"]\nbase_url = \"http://127.0.0.1:1\"\napi_key = secret(\"APPLY\")\n}\n",
-	"task.matrix":    "task \"beside\" {\nmatrix = { apply = [\"yes\", \"now\"] }\nrun = [\"true\", matrix.apply]\n}\n",
+	"task.service": "task \"apply\" {\nrun = [\"sleep\", \"60\"]\nservice = true\nready {\ncommand = [\"async-pipeline\", \"fix\", \"apply\"]\ntimeout = \"1s\"\n}\n}\n" +
+		"task \"yes\" {\nrun = [\"true\"]\nservice = true\nready {\nport = 1\n}\n}\ntask \"now\" {\nrun = [\"true\"]\nservice = true\nready {\nlog = \"apply\"\n}\n}\n",
+	"task.matrix": "task \"beside\" {\nmatrix = { apply = [\"yes\", \"now\"] }\nrun = [\"true\", matrix.apply]\n}\n",
 }
 
 // writers are the verbs besides fix apply that write to the tree, and what each writes: PIPELINE.hcl and nothing
