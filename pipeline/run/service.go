@@ -27,8 +27,7 @@ import (
 // askAgain is how long is waited between two looks whether a service is ready.
 const askAgain = 50 * time.Millisecond
 
-// settled is how long a service without a ready block must run to be ready: a program that cannot be started has ended
-// by then.
+// settled is how long a service without a ready block must run to be ready: one that fails at once has ended by then.
 const settled = 200 * time.Millisecond
 
 // A service is a task of the run that keeps running.
@@ -287,8 +286,12 @@ func (w *walker) watch(ctx context.Context, s *service, out *listener) bool {
 	rule := s.t.Service
 	late := time.After(rule.Timeout)
 	if rule.Command == nil && rule.Port == 0 && rule.Log == "" {
+		after := time.After(settled)
+		if !w.startable(s.t) {
+			after = nil // it ends, which says why
+		}
 		select {
-		case <-time.After(settled):
+		case <-after:
 			return true
 		case <-ctx.Done():
 			return false
@@ -301,7 +304,10 @@ func (w *walker) watch(ctx context.Context, s *service, out *listener) bool {
 		ready := false
 		switch {
 		case rule.Command != nil:
-			ready, said = w.asks(limited, s.t)
+			var now string
+			if ready, now = w.asks(limited, s.t); said == "" || limited.Err() == nil { // not what the timeout cut off
+				said = now
+			}
 		case rule.Port != 0:
 			ready = listens(limited, rule.Port)
 		}
@@ -319,6 +325,12 @@ func (w *walker) watch(ctx context.Context, s *service, out *listener) bool {
 		case <-time.After(askAgain):
 		}
 	}
+}
+
+// startable reports whether the program of a service is there.
+func (w *walker) startable(t *pipeline.Task) bool {
+	d, err := w.r.Tasks.Describe(t)
+	return err == nil && len(d.Programs) > 0
 }
 
 // unready says what a service has not done. said is of its ready command.
