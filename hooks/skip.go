@@ -82,7 +82,7 @@ func needsService(c *pipeline.Config, task string, h *pipeline.AgentHook) string
 		}
 		if needs := c.Services(t); len(needs) > 0 {
 			return fmt.Sprintf("service: the service %s, which %s needs, does not run in copies, so that no fix could be checked",
-				needs[0].Name, name)
+				pipeline.ShownName(needs[0].Name), pipeline.ShownName(name))
 		}
 	}
 	return ""

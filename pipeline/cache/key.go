@@ -23,23 +23,29 @@ func (c *Cache) services(ctx context.Context, t *pipeline.Task) (map[string]stri
 	keys := map[string]string{}
 	for _, s := range c.Config.Services(t) {
 		if len(s.Inputs) == 0 {
-			return nil, fmt.Errorf("the service %s, which it needs, has no inputs", s.Name)
+			return nil, fmt.Errorf("the service %s, which it needs, has no inputs", pipeline.ShownName(s.Name))
 		}
-		d, err := c.Describe(s)
-		if err != nil {
-			return nil, err
-		}
-		_, files, _, err := c.inputs(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		made, err := c.describe(ctx, s, d, directories(files, func(Digest, []byte) {}))
+		made, _, err := c.now(ctx, s)
 		if err != nil {
 			return nil, err
 		}
 		keys[s.Name] = made.Key
 	}
 	return keys, nil
+}
+
+// now returns of what a task is made now, and its inputs.
+func (c *Cache) now(ctx context.Context, t *pipeline.Task) (made baseline, inputs []File, err error) {
+	d, err := c.Describe(t)
+	if err != nil {
+		return made, nil, err
+	}
+	_, inputs, _, err = c.inputs(ctx, t)
+	if err != nil {
+		return made, nil, err
+	}
+	made, err = c.describe(ctx, t, d, directories(inputs, func(Digest, []byte) {}))
+	return made, inputs, err
 }
 
 // describe makes the action of a task: the baseline that it will be once it has passed, with its key. c.mu is not locked.

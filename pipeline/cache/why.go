@@ -52,8 +52,8 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []Fil
 		if strings.HasPrefix(name, "program ") {
 			return name + ": another program"
 		}
-		if strings.HasPrefix(name, "service ") {
-			return name + " changed"
+		if service, ok := strings.CutPrefix(name, "service "); ok {
+			return "service " + pipeline.ShownName(service) + " changed"
 		}
 		return fmt.Sprintf("%s was %s, is %s", name, last.Platform[name], now.Platform[name])
 	})...)
@@ -90,15 +90,7 @@ func (c *Cache) Against(ctx context.Context, t *pipeline.Task, was *record.MadeO
 	if err := c.open(); err != nil {
 		return nil, err
 	}
-	d, err := c.Describe(t)
-	if err != nil {
-		return nil, err
-	}
-	_, inputs, _, err := c.inputs(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	now, err := c.describe(ctx, t, d, directories(inputs, func(Digest, []byte) {}))
+	now, inputs, err := c.now(ctx, t)
 	if err != nil {
 		return nil, err
 	}

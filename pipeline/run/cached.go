@@ -23,7 +23,7 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 		return record.Task{}, false, nil
 	}
 	if d := w.absent(t); d != nil {
-		return record.Task{}, false, &cache.Entry{Result: cache.Off, Why: []string{fmt.Sprintf("the service %s, which it needs, is not of this run", d.Name)}}
+		return record.Task{}, false, &cache.Entry{Result: cache.Off, Why: []string{fmt.Sprintf("the service %s, which it needs, is not of this run", pipeline.ShownName(d.Name))}}
 	}
 	started := time.Now()
 	e := c.Look(ctx, t)
@@ -62,7 +62,7 @@ func (w *walker) store(ctx context.Context, t *pipeline.Task, e *cache.Entry, go
 	switch {
 	case e != nil && dead != nil: // the key does not tell what it was made of
 		if got.Status == record.Passed {
-			e.NotStored = fmt.Sprintf("the service %s, which it needs, has failed", dead.t.Name)
+			e.NotStored = fmt.Sprintf("the service %s, which it needs, has failed", pipeline.ShownName(dead.t.Name))
 		}
 		w.r.Cache.Changed()
 		return
