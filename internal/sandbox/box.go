@@ -49,6 +49,9 @@ func (b Box) check(c Command) error {
 			return fmt.Errorf("the command contains a NUL byte in %q: no program can be given one", s)
 		}
 	}
+	if c.Seen != nil && b.Tier != None {
+		return fmt.Errorf("what a command reads is seen only in tier %s", None)
+	}
 	if !filepath.IsAbs(c.Dir) {
 		return fmt.Errorf("directory %q of the command is not an absolute path", c.Dir)
 	}

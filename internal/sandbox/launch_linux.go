@@ -22,7 +22,8 @@ type tree struct {
 	name    string // the program, as it was given
 	path    string
 	done    chan ending
-	entered <-chan refusal // of its inner process, zero when that became the command; nil without one
+	entered <-chan refusal  // of its inner process, zero when that became the command; nil without one
+	seen    <-chan struct{} // closed when all accesses were told; nil: none are
 	watchdog
 
 	early *notice // how the command itself ended; guarded by link.mu
@@ -60,6 +61,10 @@ func launch(b Box, c Command, std [3]*os.File, p *probe) (*tree, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if c.Seen != nil {
+			s = spec{Tier: b.Tier, Argv: c.Argv, Dir: c.Dir, Env: r.env, Seen: true}
+			r.startInside(b)
 		}
 	} else {
 		var err error
@@ -108,7 +113,11 @@ func (b Box) ask(c Command, r request, s spec, fds []int) (t *tree, err error) {
 		}
 		defer func() { _ = theirs.Close() }()
 		s.Parent = l.pid
-		t.entered = instruct(ours, s)
+		if c.Seen == nil {
+			t.entered = instruct(ours, s)
+		} else {
+			t.entered, t.seen = instructSeen(ours, s, c.Seen)
+		}
 		fds = append(fds, int(theirs.Fd()))
 	}
 	if err := l.send(func(to []byte) []byte { return r.append(to, len(fds)) }, fds...); err != nil {

@@ -71,7 +71,10 @@ func (b Box) borrow(m mount) (fd int, err error) {
 		return -1, fmt.Errorf("cannot make a mount namespace: %w", err)
 	}
 	if err = gob.NewEncoder(ours).Encode(spec{Mounts: []mount{m}}); err == nil {
-		fd, err = receive(ours)
+		var said []byte
+		if fd, said, err = receive(ours); fd < 0 && len(said) > 0 {
+			err = errors.New(string(said))
+		}
 	}
 	_, werr := proc.Wait()
 	if err != nil {
@@ -80,11 +83,11 @@ func (b Box) borrow(m mount) (fd int, err error) {
 	return fd, nil
 }
 
-// receive returns what lend sends.
-func receive(ours *os.File) (fd int, err error) {
+// receive returns a descriptor that a helper sends, or what it says instead.
+func receive(ours *os.File) (fd int, said []byte, err error) {
 	raw, err := ours.SyscallConn()
 	if err != nil {
-		return -1, err
+		return -1, nil, err
 	}
 	b := inbox{}
 	text := make([]byte, 4<<10)
@@ -104,11 +107,11 @@ func receive(ours *os.File) (fd int, err error) {
 	})
 	switch {
 	case len(b.fds) == 1:
-		return b.fds[0], nil
+		return b.fds[0], nil, nil
 	case n > 0:
-		return -1, errors.New(string(text[:n]))
+		return -1, text[:n], nil
 	}
-	return -1, errors.Join(errors.New("the process that makes it was killed"), rerr, err)
+	return -1, nil, errors.Join(errors.New("the process that makes it was killed"), rerr, err)
 }
 
 // lend makes an overlay, sends its descriptor, or why there is none, and exits.

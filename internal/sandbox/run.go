@@ -75,6 +75,7 @@ func (b Box) run(ctx context.Context, c Command, p *probe) (Result, error) {
 	std.pump()
 
 	end := watch(ctx, c, t, std, &res)
+	t.awaitSeen(c)
 	outErr := std.drain()
 	if end.never {
 		return Result{}, end.err

@@ -68,6 +68,9 @@ type Command struct {
 	Timeout time.Duration // 0: none
 	Idle    time.Duration // ends the command when it has written nothing for so long; 0: none
 	Memory  bool          // find out whether a lack of memory ended it, which costs reading a few files
+	// Seen, where it is not nil, is called for each path that the processes of the command name to the kernel, by one
+	// goroutine at a time; they wait for it. Only with tier None. What another process does for them is not seen.
+	Seen func(Access)
 }
 
 // A Result is how a command ended. A non-zero exit is a Result, not an error.

@@ -14,6 +14,7 @@ type spec struct {
 	Write  []string // writable paths, as they are inside the box
 	Parent int      // the supervisor
 	Probe  *probe   // try the box instead of running Argv
+	Seen   bool     // see observe
 }
 
 // A mount shows a folder or file of the machine at its own or another place inside.

@@ -1,0 +1,348 @@
+package sandbox
+
+// What a command accesses: its inner process raises a filter with which the kernel stops the system calls that name a
+// path until this process has looked at them (seccomp_unotify(2)). They are always carried out as they are. The path is
+// read before that, so a process with several threads can show one path and use another: this is for programs that do
+// what they are expected to, not a confinement.
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A nameCall is a system call that names a path.
+type nameCall struct {
+	number     uint32
+	kind       AccessKind
+	dir, path  int8 // the arguments that have them, from 0; dir -1: the working directory
+	flags      int8 // the argument with AT_EMPTY_PATH; -1: none
+	open       int8 // the argument with the flags of an open(2); -1: none
+	from, name int8 // of a call with two paths: the arguments of the one that is read; name -1: none
+}
+
+func call(number uint32, kind AccessKind, dir, path int8) nameCall {
+	return nameCall{number: number, kind: kind, dir: dir, path: path, flags: -1, open: -1, from: -1, name: -1}
+}
+
+func (c nameCall) empty(flags int8) nameCall { c.flags = flags; return c }
+
+func (c nameCall) opens(flags int8) nameCall { c.open = flags; return c }
+
+func (c nameCall) reads(from, name int8) nameCall { c.from, c.name = from, name; return c }
+
+// observed are the system calls that are looked at, where programs of this machine have them. What changes the meaning of
+// paths has the kind Blind.
+var observed = map[string]struct {
+	arch  uint32
+	calls []nameCall
+	uring uint32 // io_uring_setup, which is refused: through a ring, files are opened without further calls
+}{
+	"amd64": {unix.AUDIT_ARCH_X86_64, []nameCall{
+		call(2, Read, -1, 0).opens(1), call(257, Read, 0, 1).opens(2), call(437, Read, 0, 1).opens(openHow), call(85, Made, -1, 0),
+		call(59, Read, -1, 0), call(322, Read, 0, 1).empty(4),
+		call(4, Looked, -1, 0), call(6, Looked, -1, 0), call(21, Looked, -1, 0), call(80, Looked, -1, 0),
+		call(262, Looked, 0, 1).empty(3), call(332, Looked, 0, 1).empty(2), call(269, Looked, 0, 1), call(439, Looked, 0, 1).empty(3),
+		call(89, Read, -1, 0), call(267, Read, 0, 1),
+		call(82, Made, -1, 1).reads(-1, 0), call(264, Made, 2, 3).reads(0, 1), call(316, Made, 2, 3).reads(0, 1),
+		call(86, Made, -1, 1).reads(-1, 0), call(265, Made, 2, 3).reads(0, 1),
+		call(88, Made, -1, 1), call(266, Made, 1, 2), call(83, Made, -1, 0), call(258, Made, 0, 1), call(133, Made, -1, 0), call(259, Made, 0, 1),
+		call(155, Blind, -1, -1), call(161, Blind, -1, -1), call(165, Blind, -1, -1), call(429, Blind, -1, -1), call(304, Blind, -1, -1),
+	}, 425},
+	"arm64": {unix.AUDIT_ARCH_AARCH64, []nameCall{
+		call(56, Read, 0, 1).opens(2), call(437, Read, 0, 1).opens(openHow),
+		call(221, Read, -1, 0), call(281, Read, 0, 1).empty(4),
+		call(49, Looked, -1, 0), call(79, Looked, 0, 1).empty(3), call(291, Looked, 0, 1).empty(2), call(48, Looked, 0, 1), call(439, Looked, 0, 1).empty(3),
+		call(78, Read, 0, 1),
+		call(38, Made, 2, 3).reads(0, 1), call(276, Made, 2, 3).reads(0, 1), call(37, Made, 2, 3).reads(0, 1),
+		call(36, Made, 1, 2), call(34, Made, 0, 1), call(33, Made, 0, 1),
+		call(41, Blind, -1, -1), call(51, Blind, -1, -1), call(40, Blind, -1, -1), call(429, Blind, -1, -1), call(265, Blind, -1, -1),
+	}, 425},
+}[runtime.GOARCH]
+
+// openHow as the number of an argument: the flags are in a struct open_how, which the argument after the path points to.
+const openHow = 100
+
+// observe applies the filter to the calling thread, for ever, and returns what notices come from.
+func observe() (listener int, err error) {
+	if len(observed.calls) == 0 {
+		return -1, errors.New("what programs read is seen only on amd64 and arm64")
+	}
+	if !mayMount() { // who may not mount must promise that first, and then sudo and the like do not work
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return -1, fmt.Errorf("cannot give up new privileges: %w", err)
+		}
+	}
+	prog := observing()
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	// WAIT_KILLABLE_RECV (Linux 5.19): signals that a program handles do not begin its call anew.
+	for _, flags := range []uintptr{unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0} {
+		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+			flags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, uintptr(unsafe.Pointer(&fprog)))
+		if errno == 0 {
+			runtime.KeepAlive(prog)
+			return int(fd), nil
+		}
+		err = errno
+	}
+	if errors.Is(err, unix.EBUSY) {
+		return -1, errors.New("another program already sees what this one reads")
+	}
+	return -1, fmt.Errorf("cannot raise the seccomp filter: %w", err)
+}
+
+// observing returns the filter. A program for another convention (of 32 bits) gives a notice at each call.
+func observing() []unix.SockFilter {
+	const notify = unix.SECCOMP_RET_USER_NOTIF
+	all := []unix.SockFilter{
+		load(atArch), jump(unix.BPF_JEQ, observed.arch, 1, 0), ret(notify),
+		load(atNumber), jump(unix.BPF_JGE, x32bit, 0, 1), ret(unknown),
+		jump(unix.BPF_JEQ, observed.uring, 0, 1), ret(unknown),
+	}
+	for _, c := range observed.calls {
+		if c.flags < 0 {
+			all = append(all, jump(unix.BPF_JEQ, c.number, 0, 1), ret(notify))
+			continue
+		}
+		// With AT_EMPTY_PATH it is nearly always about a descriptor.
+		all = append(all, jump(unix.BPF_JEQ, c.number, 0, 4), load(atArgs+8*uint32(c.flags)),
+			jump(unix.BPF_JSET, unix.AT_EMPTY_PATH, 1, 0), ret(notify), ret(allowed))
+	}
+	return append(all, ret(allowed))
+}
+
+// observer calls seen for the notices of a listener. It belongs to one goroutine.
+type observer struct {
+	listener int
+	seen     func(Access)
+	calls    map[uint32]nameCall
+	told     map[string]bool // reasons of Blind
+	memory   [unix.PathMax]byte
+}
+
+// A notification is struct seccomp_notif, a permission struct seccomp_notif_resp.
+type (
+	notification struct {
+		id         uint64
+		pid, flags uint32
+		number     int32
+		arch       uint32
+		address    uint64
+		args       [6]uint64
+	}
+	permission struct {
+		id    uint64
+		value int64
+		errno int32
+		flags uint32
+	}
+)
+
+// follow answers notices until no process with the filter is left, and closes the listener.
+func (o *observer) follow() {
+	defer func() { _ = unix.Close(o.listener) }()
+	o.calls, o.told = map[uint32]nameCall{}, map[string]bool{}
+	for _, c := range observed.calls {
+		o.calls[c.number] = c
+	}
+	// Answers wake the process on this processor, where the kernel can do that (Linux 6.6).
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(o.listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	for {
+		ready := []unix.PollFd{{Fd: int32(o.listener), Events: unix.POLLIN}}
+		_, err := unix.Poll(ready, -1)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			o.blind(fmt.Sprintf("the kernel tells no more: %v", err))
+			return
+		case ready[0].Revents&unix.POLLIN == 0:
+			return // nobody has the filter any more
+		}
+		var n notification
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(o.listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n))); errno != 0 {
+			continue // the process was killed meanwhile
+		}
+		o.look(&n)
+		a := permission{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(o.listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
+	}
+}
+
+func (o *observer) blind(why string) {
+	if !o.told[why] {
+		o.told[why] = true
+		o.seen(Access{Blind, why})
+	}
+}
+
+// look tells of one call.
+func (o *observer) look(n *notification) {
+	c, ok := o.calls[uint32(n.number)]
+	switch {
+	case n.arch != observed.arch:
+		o.blind("it runs a program of another architecture")
+		return
+	case !ok:
+		return
+	case c.kind == Blind:
+		o.blind("it changes what paths mean: it mounts, or changes its root folder")
+		return
+	}
+	if c.name >= 0 {
+		o.tell(n, Read, c.from, c.name)
+	}
+	kind := c.kind
+	if c.open >= 0 {
+		flags := n.args[min(c.open, 5)]
+		if c.open == openHow {
+			how, err := o.read(n.pid, n.args[2], 24)
+			if err != nil {
+				return
+			}
+			flags = *(*uint64)(unsafe.Pointer(&how[0]))
+			if how[16]&(unix.RESOLVE_IN_ROOT) != 0 {
+				o.blind("it opens files below another root folder")
+			}
+		}
+		if kind = opened(flags); kind == 0 {
+			return
+		}
+	}
+	o.tell(n, kind, c.dir, c.path)
+}
+
+// opened returns what an open with flags wants; 0: nothing that has a name.
+func opened(flags uint64) AccessKind {
+	switch {
+	case flags&unix.O_TMPFILE == unix.O_TMPFILE:
+		return 0
+	case flags&unix.O_PATH != 0:
+		return Looked
+	case flags&unix.O_TRUNC != 0, flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0:
+		return Made
+	case flags&unix.O_ACCMODE != unix.O_RDONLY, flags&unix.O_CREAT != 0:
+		return Written
+	}
+	return Read
+}
+
+// tell reads a path of the process that waits, and tells of it.
+func (o *observer) tell(n *notification, kind AccessKind, dir, path int8) {
+	b, err := o.read(n.pid, n.args[path], len(o.memory))
+	end := bytes.IndexByte(b, 0)
+	if end < 0 {
+		if err == nil || !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EFAULT) { // what the kernel cannot read either
+			o.blind(fmt.Sprintf("a path that it uses cannot be read: %v", err))
+		}
+		return
+	}
+	name := string(b[:end])
+	if name == "" {
+		return
+	}
+	if !strings.HasPrefix(name, "/") {
+		at := "cwd"
+		if dir >= 0 && int32(n.args[dir]) != unix.AT_FDCWD {
+			at = "fd/" + strconv.Itoa(int(int32(n.args[dir])))
+		}
+		from, err := os.Readlink("/proc/" + strconv.Itoa(int(n.pid)) + "/" + at)
+		if err != nil || !strings.HasPrefix(from, "/") {
+			return // it ended, or the kernel will refuse the call
+		}
+		name = from + "/" + name
+	}
+	o.seen(Access{kind, filepath.Clean(name)})
+}
+
+// read returns up to max bytes of the memory of a process, up to the first NUL in them. They are valid until the next
+// call. With an error they are what could be read.
+func (o *observer) read(pid uint32, from uint64, most int) ([]byte, error) {
+	const page = 4096 // of no machine are pages smaller: one may be readable and the next not
+	have := 0
+	for have < most {
+		at := from + uint64(have)
+		size := min(most-have, page-int(at%page))
+		if have == 0 {
+			size = min(size, 256) // nearly all paths are shorter
+		}
+		local := []unix.Iovec{{Base: &o.memory[have]}}
+		local[0].SetLen(size)
+		n, err := unix.ProcessVMReadv(int(pid), local, []unix.RemoteIovec{{Base: uintptr(at), Len: size}}, 0)
+		if err != nil {
+			return o.memory[:have], err
+		}
+		if most == len(o.memory) && bytes.IndexByte(o.memory[have:have+n], 0) >= 0 {
+			return o.memory[:have+n], nil
+		}
+		have += n
+	}
+	return o.memory[:have], nil
+}
+
+// The first byte of what an inner process says instead of sending its listener. A refusal begins otherwise.
+const cannotSee = 1
+
+// sendListener sends the runner the listener, or why there is none. The command is run all the same.
+func sendListener(listener int, err error) error {
+	if err != nil {
+		return unix.Sendmsg(controlFD, append([]byte{cannotSee}, err.Error()...), nil, nil, unix.MSG_NOSIGNAL)
+	}
+	return unix.Sendmsg(controlFD, []byte{0}, unix.UnixRights(listener), nil, unix.MSG_NOSIGNAL)
+}
+
+// instructSeen is instruct for an inner process that sends a listener. done is closed when nothing more is seen.
+func instructSeen(ours *os.File, s spec, seen func(Access)) (entered <-chan refusal, done <-chan struct{}) {
+	end, over := make(chan refusal, 1), make(chan struct{})
+	go func() {
+		var r refusal
+		_ = gob.NewEncoder(ours).Encode(s)
+		fd, said, err := receive(ours)
+		var rest io.Reader = ours
+		switch {
+		case fd >= 0:
+			o := observer{listener: fd, seen: seen}
+			go func() {
+				o.follow()
+				close(over)
+			}()
+		case len(said) > 0 && said[0] == cannotSee:
+			seen(Access{Blind, string(said[1:])})
+		case len(said) > 0:
+			rest = io.MultiReader(bytes.NewReader(said), ours)
+		default:
+			seen(Access{Blind, err.Error()})
+		}
+		if fd < 0 {
+			close(over)
+		}
+		_ = gob.NewDecoder(rest).Decode(&r) // EOF: it is the command now
+		_ = ours.Close()
+		end <- r
+	}()
+	return end, over
+}
+
+// awaitSeen waits until all accesses of a command that has ended were told. A process of it that could not be ended may
+// tell more.
+func (t *tree) awaitSeen(c Command) {
+	if t.seen == nil {
+		return
+	}
+	select {
+	case <-t.seen:
+	case <-time.After(patience):
+		c.Seen(Access{Blind, "a process of it could not be ended"})
+	}
+}
