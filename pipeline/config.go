@@ -90,6 +90,9 @@ type Task struct {
 	Dir         string        // slash-separated, relative to the root, inside it; "." by default
 	Dotenv      []string      // files of NAME=VALUE lines, slash-separated, relative to the root, inside it
 	Inputs      []string      // globs
+	Auto        bool          `json:",omitempty"` // what it was seen to read is its inputs. Inputs is empty, or has patterns of that: see cache.Resolved
+	Strict      bool          `json:",omitempty"` // it is not cached when it reads what is not among Inputs
+	Tools       []Tool        `json:",omitempty"` // sorted by name
 	Outputs     []string      // globs
 	Reads       []string      // files that file functions of this task read: inputs too; relative to the root, sorted
 	Timeout     time.Duration // of the whole task, all attempts included; 0 means none
@@ -98,6 +101,15 @@ type Task struct {
 	Service     *Service `json:",omitempty"` // nil: the task ends by itself
 	OnFail      []Hook   // in file order
 	Scratch     ScratchRules
+}
+
+// HasInputs reports whether it is known, or will be, what the task is made of.
+func (t *Task) HasInputs() bool { return t.Auto || len(t.Inputs) > 0 }
+
+// A Tool is a program of a task by a command: what that prints counts in place of the contents of the program.
+type Tool struct {
+	Name string
+	Argv []string
 }
 
 // A Retry is how often a failed task is tried again. The zero Retry is one attempt.

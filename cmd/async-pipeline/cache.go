@@ -60,6 +60,13 @@ func (f *cacheFlags) open(prog *program, c *pipeline.Config) *cache.Cache {
 	return &cache.Cache{Dir: f.place(prog, c.Root), Force: f.force}
 }
 
+// know fills in the inputs of tasks with inputs = auto; see cache.Know.
+func (f *cacheFlags) know(prog *program, c *pipeline.Config) {
+	if !f.off {
+		cache.Know(c, f.place(prog, c.Root))
+	}
+}
+
 // place returns the folder of the cache.
 func (f *cacheFlags) place(prog *program, root string) string {
 	dir := cmp.Or(f.dir, prog.Env(cacheDirVariable))
@@ -89,7 +96,7 @@ func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Plann
 	for i := range plan {
 		p := &plan[i]
 		if k == nil {
-			if len(p.Task.Inputs) > 0 {
+			if p.Task.HasInputs() {
 				p.Cache = "runs: " + f.reason()
 			}
 			continue
@@ -97,7 +104,7 @@ func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Plann
 		e := k.Look(context.Background(), p.Task)
 		after := ""
 		for _, d := range p.After {
-			if d := c.Task(d); d != nil && runs[d.Name] && (len(d.Outputs) > 0 || len(d.Inputs) == 0) && after == "" {
+			if d := c.Task(d); d != nil && runs[d.Name] && (len(d.Outputs) > 0 || !d.HasInputs()) && after == "" {
 				after = view.TaskName(d.Name)
 			}
 		}

@@ -58,7 +58,7 @@ func whyNoReceipt(t *pipeline.Task, then *record.Task) string {
 	switch {
 	case then.Status == record.Skipped:
 		return "it was not started there"
-	case len(t.Inputs) == 0:
+	case !t.HasInputs():
 		return "a task without inputs runs every time, whatever it is made of"
 	}
 	return "it had no inputs then, or the run was made by an older version"

@@ -56,6 +56,7 @@ func drawGraph(prog *program, format string, names []string, affected *affectedF
 		}
 	}
 	if affected.asked {
+		(&cacheFlags{}).know(prog, c)
 		chosen, since, why, err := affected.choose(prog, c, g, false)
 		if err != nil {
 			return err

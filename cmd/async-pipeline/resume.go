@@ -327,7 +327,7 @@ func (l *resumption) stale(prog *program, k *cache.Cache, p *past, t *pipeline.T
 	}
 	r, err := record.ReadReceipt(p.dirs[t.Name], t.Name)
 	switch {
-	case len(t.Inputs) == 0 || t.Cache.Disabled:
+	case !t.HasInputs() || t.Cache.Disabled:
 		l.unknown++
 		return "", nil
 	case errors.Is(err, fs.ErrNotExist) || err == nil && r.MadeOf == nil:

@@ -253,6 +253,8 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	}
 	prog.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
 	if r.rounds != nil {
+		r.rounds.know = func() { r.cache.know(prog, c) }
+		r.rounds.know()
 		if g, err = r.rounds.choose(prog, c, g, screen); g == nil || err != nil {
 			return err
 		}
@@ -263,6 +265,7 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	var since *record.Affected
 	var why map[string]string // of the affected tasks
 	if r.affected.asked {
+		r.cache.know(prog, c)
 		if g, since, why, err = r.affected.choose(prog, c, g, r.only); err != nil {
 			return err
 		}

@@ -33,6 +33,7 @@ type watching struct {
 	woken chan struct{}
 	count int    // rounds
 	close func() // ends the watching
+	know  func() // fills in the inputs of tasks with inputs = auto
 
 	mu      sync.Mutex // guards what follows
 	config  *pipeline.Config
@@ -324,7 +325,7 @@ func (w *watching) spread(c *pipeline.Config, g *pipeline.Graph, runs map[string
 	for _, t := range g.Tasks() { // dependencies come first
 		was, known := w.ended[t.Name]
 		failFast := was.Reason != nil && *was.Reason == "fail_fast"
-		if lost && len(t.Inputs) > 0 || !known || was.Status == record.Cancelled || was.Status == record.Skipped && failFast ||
+		if lost && t.HasInputs() || !known || was.Status == record.Cancelled || was.Status == record.Skipped && failFast ||
 			slices.ContainsFunc(t.DependsOn, func(d string) bool { return runs[d] }) {
 			runs[t.Name] = true
 		}
@@ -355,6 +356,7 @@ func (w *watching) begin(ctx context.Context, g *pipeline.Graph) (context.Contex
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.cancel, w.last = nil, time.Now()
+		w.know()
 		if sealed == nil { // another run was at work, or nothing could be recorded: the next round has these tasks, too
 			for _, t := range g.Tasks() {
 				w.ended[t.Name] = record.Task{Name: t.Name, Status: record.Cancelled}

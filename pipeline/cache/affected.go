@@ -31,7 +31,7 @@ func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, files []string,
 		}
 		seen[t.Name] = "" // dependencies have no cycles
 		reason := ""
-		if len(t.Inputs) > 0 || !touched {
+		if t.HasInputs() || !touched {
 			reason = changedInput(t, paths)
 		}
 		for _, name := range t.DependsOn {
@@ -60,7 +60,7 @@ func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 			return false
 		}
 		of := scopeOf(t)
-		if len(t.Inputs) > 0 {
+		if t.HasInputs() {
 			of = sees(t)
 		}
 		if ignored != "" {
@@ -74,6 +74,9 @@ func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 // sees returns what a task with inputs reads: its inputs, its dotenv files, and its program where the project has it.
 func sees(t *pipeline.Task) scope {
 	of := scopeOf(t)
+	if t.Auto && len(t.Inputs) == 0 { // it is not known: anything
+		of.in = append(of.in, parse("**"))
+	}
 	for _, p := range t.Dotenv {
 		of.in = append(of.in, pattern{text: p, plain: true, folder: p})
 	}
@@ -84,10 +87,28 @@ func sees(t *pipeline.Task) scope {
 	return of
 }
 
+// Know fills in the inputs of tasks with inputs = auto, for Affected and Concerns: patterns of what they read when they
+// passed last, as far as the cache in dir knows it.
+func Know(c *pipeline.Config, dir string) {
+	s := store{dir: dir}
+	for _, t := range c.Tasks {
+		if !t.Auto {
+			continue
+		}
+		t.Inputs = nil
+		if sets := s.readSets(t.Name); len(sets) > 0 {
+			t.Inputs = sets[0].patterns()
+		}
+	}
+}
+
 // changedInput returns why a task is affected by itself, or "".
 func changedInput(t *pipeline.Task, paths []string) string {
-	if len(t.Inputs) == 0 {
+	switch {
+	case !t.HasInputs():
 		return "it has no inputs"
+	case len(t.Inputs) == 0:
+		return "what it reads is not known yet"
 	}
 	of := sees(t)
 	first, more := "", 0

@@ -10,8 +10,10 @@
 //	actions/<2 hex>/<key>   a result: its sha256 in hexadecimal, a line end, an ActionResult; written last
 //	baselines/<task>.json   of what the last pass of a task was made, to say why a later run misses; each list of
 //	                        arguments of run TASK -- ARGS has its own
+//	reads/<task>.json       of tasks with inputs = auto: which files they read when they passed, by name only
 //	walk, ignored.json      the last walk of the tree: files that did not change are not read again
 //	programs.json           digests of programs
+//	tools.json              digests of what commands of tools printed
 //	outcomes-*.json         of pipeline/flake: which keys failed and passed
 //	collected               its time is when old results were removed last
 //	key                     the key of the hashes of environment values, which are stored in no other form
@@ -28,6 +30,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -38,16 +41,20 @@ type Cache struct {
 	Dir    string // where it is stored
 	// Describe returns how a task in the tree would be run. Its error is a fault of the task: it is not cached then.
 	Describe func(*pipeline.Task) (Task, error)
-	Force    bool   // nothing is taken from the store
-	Peek     bool   // nothing is written: what a run would do is only looked at
-	Run      string // id of the run
+	// Ask runs a command of tools as the task would be run, and returns what it prints; nil: nothing may be run.
+	Ask   func(ctx context.Context, t *pipeline.Task, argv []string) ([]byte, error)
+	Force bool   // nothing is taken from the store
+	Peek  bool   // nothing is written: what a run would do is only looked at
+	Run   string // id of the run
 
 	once     sync.Once
 	store    store
 	key      []byte // of hashed
 	err      error  // of the store
 	programs programs
-	serves   bool // there are services
+	tools    tools
+	serves   bool                 // there are services
+	sets     map[string][]readSet // of tasks with inputs = auto, by name, the newest first
 
 	mu     sync.Mutex // guards what follows
 	memory memory
@@ -93,6 +100,9 @@ type Entry struct {
 	Unchanged *bool
 
 	task   *pipeline.Task
+	reads  *accesses // what it reads; nil: nobody looks
+	set    *readSet  // its inputs, with inputs = auto; nil: they are not known
+	bare   *baseline // what it was made of when it began, but for inputs; with inputs = auto
 	found  Result
 	root   Digest
 	inputs []File
@@ -124,18 +134,26 @@ func (c *Cache) open() error {
 		c.store.dir = c.Dir
 		c.key, c.err = c.store.open(!c.Peek)
 		c.memory = memory{dir: c.Dir, root: c.Config.Root}
+		c.sets = map[string][]readSet{}
 		var named, wanted []pattern
 		for _, t := range c.Config.Tasks {
 			of := scopeOf(t)
+			if t.Auto {
+				c.sets[t.Name] = c.store.readSets(t.Name)
+				for _, s := range c.sets[t.Name] {
+					of.in = append(of.in, parseAll(s.patterns())...)
+				}
+			}
 			wanted = append(append(wanted, of.in...), of.makes...)
 			// A pattern of inputs names what git ignores by the folder before its first wildcard.
 			named = append(named, slices.DeleteFunc(of.in, func(p pattern) bool { return p.folder == "" })...)
 			named = append(named, of.makes...)
 		}
-		c.memory.named, c.memory.wanted = newIndex(named), newIndex(wanted)
+		c.memory.want(named, wanted)
 		c.claims = map[string]string{}
 		c.serves = slices.ContainsFunc(c.Config.Tasks, func(t *pipeline.Task) bool { return t.Service != nil })
 		c.programs.load(c.Dir)
+		c.tools.load(c.Dir)
 	})
 	return c.err
 }
@@ -143,12 +161,12 @@ func (c *Cache) open() error {
 // Look returns what is known of a task that is about to run: after what it depends on has ended. nil: the task has no
 // inputs, or is a service, so nothing is known of it.
 func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
-	if len(t.Inputs) == 0 || t.Service != nil {
+	if !t.HasInputs() || t.Service != nil {
 		return nil
 	}
 	e := &Entry{Result: Off, task: t}
 	off := func(why string) *Entry {
-		e.Why = []string{why}
+		e.Result, e.Why = Off, []string{why}
 		return e
 	}
 	if t.Cache.Disabled {
@@ -162,35 +180,79 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 		return off(err.Error())
 	}
 	e.at = time.Now().UnixNano()
-	v, inputs, before, err := c.inputs(ctx, t)
-	if err != nil {
+	if t.Auto || t.Strict {
+		e.reads = newAccesses(c.Config.Root)
+	}
+	sets := []*readSet{nil}
+	if t.Auto {
+		bare, err := c.describe(ctx, t, d, Digest{}, nil)
+		if err != nil {
+			return off(err.Error())
+		}
+		e.bare, sets = &bare, nil
+		for i := range c.sets[t.Name] {
+			sets = append(sets, &c.sets[t.Name][i])
+		}
+	}
+	if err := c.lookFor(ctx, e, d, sets); err != nil {
 		return off(err.Error())
 	}
-	e.inputs, e.before = inputs, before
-	e.root = directories(e.inputs, func(Digest, []byte) {})
-	e.made, err = c.describe(ctx, t, d, e.root)
-	if err != nil {
-		return off(err.Error())
-	}
-	e.Key = e.made.Key
 	if c.Force {
 		e.Result = Forced
-		return e
 	}
-	e.found, err = c.find(v, t, e.Key)
-	if err == nil {
-		e.Result = Hit
-		return e
-	}
-	e.Result = Miss
-	e.Why = c.differences(ctx, t, &e.made, e.inputs, err)
 	return e
+}
+
+// lookFor looks for the result of a task. Which files are its inputs is one of sets, nil for those that it declares. If
+// none has a result the first is taken.
+func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*readSet) error {
+	e.Result, e.Why = Miss, []string{"first run"}
+	v, _, before, err := c.inputs(ctx, e.task, nil)
+	if err != nil {
+		return err
+	}
+	e.before = before
+	for i, set := range sets {
+		_, inputs, _, err := c.inputs(ctx, e.task, set)
+		if err != nil {
+			return err
+		}
+		root := directories(inputs, func(Digest, []byte) {})
+		made, err := c.describe(ctx, e.task, d, root, set)
+		if err != nil {
+			return err
+		}
+		found, err := Result{}, errAbsent
+		if !c.Force {
+			found, err = c.find(v, e.task, made.Key)
+		}
+		if err != nil && i > 0 {
+			continue
+		}
+		e.Key, e.made, e.set, e.inputs, e.root = made.Key, made, set, inputs, root
+		if err == nil {
+			e.Result, e.Why, e.found = Hit, nil, found
+			return nil
+		}
+		if !c.Force {
+			e.Why = c.differences(ctx, e.task, &e.made, e.inputs, err)
+		}
+	}
+	return nil
+}
+
+// See returns what is to be told of each path that the task names to the kernel; nil: nothing is.
+func (e *Entry) See() func(sandbox.Access) {
+	if e == nil || e.reads == nil {
+		return nil
+	}
+	return e.reads.see
 }
 
 // scopeOf returns what a task has to do with by itself.
 func scopeOf(t *pipeline.Task) scope {
 	of := scope{makes: parseAll(t.Outputs)}
-	if len(t.Inputs) > 0 {
+	if t.HasInputs() {
 		of.in = append(parseAll(t.Inputs), parseAll(escapeAll(t.Reads))...)
 	}
 	return of
@@ -209,6 +271,9 @@ func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*view, error) {
 		if !p.not {
 			of.paths = append(of.paths, p.folder)
 		}
+	}
+	if t.Auto {
+		of.paths = append(of.paths, "")
 	}
 	if v, ok, err := c.memory.part(ctx, of); ok || err != nil {
 		return v, err

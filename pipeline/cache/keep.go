@@ -31,7 +31,12 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		return nil
 	}
 	c.Changed()
-	v, inputs, files, err := c.inputs(ctx, e.task)
+	s, err := c.gathered(ctx, e)
+	if err != nil {
+		e.NotStored = err.Error()
+		return nil //nolint:nilerr // it is said
+	}
+	v, inputs, files, err := c.inputs(ctx, e.task, s.inputs(e))
 	if err != nil {
 		e.NotStored = err.Error()
 		return nil //nolint:nilerr // it is said
@@ -47,10 +52,18 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 	}
 	blobs := map[Digest][]byte{}
 	root := directories(inputs, func(d Digest, b []byte) { blobs[d] = slices.Clone(b) })
-	e.NotStored = c.changed(ctx, e, v, inputs, root)
+	e.NotStored = c.changed(ctx, e, s, v, inputs, root)
 	e.Unchanged = new(e.NotStored == "")
+	if e.NotStored == "" {
+		e.NotStored = c.undeclared(e, s, inputs)
+	}
 	if e.NotStored != "" {
 		return nil
+	}
+	if e.task.Auto {
+		if e.NotStored = c.settle(ctx, e, s, inputs, root); e.NotStored != "" {
+			return nil
+		}
 	}
 	if name := linked(files, e.task.Outputs); name != "" {
 		e.NotStored = name + " is a link: what is behind it is not seen"
@@ -76,16 +89,16 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 // began. See Entry.Unchanged.
 func (c *Cache) Compare(ctx context.Context, e *Entry) {
 	c.Changed()
-	if e == nil || e.Result == Off {
+	if e == nil || e.Result == Off || e.Key == "" {
 		return
 	}
-	v, inputs, _, err := c.inputs(ctx, e.task)
+	v, inputs, _, err := c.inputs(ctx, e.task, e.set)
 	if err != nil {
 		return
 	}
 	blobs := map[Digest][]byte{}
 	root := directories(inputs, func(d Digest, b []byte) { blobs[d] = slices.Clone(b) })
-	e.Unchanged = new(c.changed(ctx, e, v, inputs, root) == "")
+	e.Unchanged = new(c.changed(ctx, e, nil, v, inputs, root) == "")
 	if !*e.Unchanged {
 		return
 	}
@@ -94,21 +107,33 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 	}
 }
 
-// changed returns what of a task is not as it was when the task began, or "". v, inputs and their root are of now.
-func (c *Cache) changed(ctx context.Context, e *Entry, v *view, inputs []File, root Digest) string {
-	if root != e.root {
+// changed returns what of a task is not as it was when the task began, or "". v, inputs and their root are of now. s is
+// what it read, where that decides what its inputs are.
+func (c *Cache) changed(ctx context.Context, e *Entry, s *seen, v *view, inputs []File, root Digest) string {
+	auto := e.task.Auto && s != nil
+	if root != e.root && !auto {
 		return "its inputs changed while it ran: " + firstDifference(e.inputs, inputs)
 	}
 	for _, f := range inputs {
-		if v.changed[f.Path] > e.at { // and back again
+		if v.changed[f.Path] > e.at && f.Digest != nameOnly { // and back again
 			return "its inputs changed while it ran: " + f.Path
 		}
+	}
+	was, of, set := e.Key, e.root, e.set
+	if auto {
+		if s.whyNot != "" {
+			return s.whyNot
+		}
+		if p := s.changed(v); p != "" {
+			return "its inputs changed while it ran: " + p
+		}
+		was, of, set = e.bare.Key, Digest{}, nil
 	}
 	d, err := c.Describe(e.task)
 	if err != nil {
 		return err.Error()
 	}
-	if now, err := c.describe(ctx, e.task, d, e.root); err != nil || now.Key != e.Key {
+	if now, err := c.describe(ctx, e.task, d, of, set); err != nil || now.Key != was {
 		return "its programs or its environment changed while it ran"
 	}
 	return ""

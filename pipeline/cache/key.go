@@ -25,7 +25,7 @@ func (c *Cache) services(ctx context.Context, t *pipeline.Task) (map[string]stri
 		if len(s.Inputs) == 0 {
 			return nil, fmt.Errorf("the service %s, which it needs, has no inputs", pipeline.ShownName(s.Name))
 		}
-		made, _, err := c.now(ctx, s)
+		made, _, err := c.now(ctx, s, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -34,22 +34,23 @@ func (c *Cache) services(ctx context.Context, t *pipeline.Task) (map[string]stri
 	return keys, nil
 }
 
-// now returns of what a task is made now, and its inputs.
-func (c *Cache) now(ctx context.Context, t *pipeline.Task) (made baseline, inputs []File, err error) {
+// now returns of what a task is made now, and its inputs: set, or those that it declares.
+func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *readSet) (made baseline, inputs []File, err error) {
 	d, err := c.Describe(t)
 	if err != nil {
 		return made, nil, err
 	}
-	_, inputs, _, err = c.inputs(ctx, t)
+	_, inputs, _, err = c.inputs(ctx, t, set)
 	if err != nil {
 		return made, nil, err
 	}
-	made, err = c.describe(ctx, t, d, directories(inputs, func(Digest, []byte) {}))
+	made, err = c.describe(ctx, t, d, directories(inputs, func(Digest, []byte) {}), set)
 	return made, inputs, err
 }
 
-// describe makes the action of a task: the baseline that it will be once it has passed, with its key. c.mu is not locked.
-func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Digest) (baseline, error) {
+// describe makes the action of a task: the baseline that it will be once it has passed, with its key. root has its
+// inputs, which are set or those that it declares. c.mu is not locked.
+func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Digest, set *readSet) (baseline, error) {
 	l := baseline{
 		Version: baselineVersion, Run: c.Run,
 		MadeOf: record.MadeOf{
@@ -86,12 +87,23 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 		}
 		l.Platform["program "+p.Name] = digest
 	}
+	for _, tool := range t.Tools {
+		said, err := c.tool(ctx, t, tool, l.Env)
+		if err != nil {
+			return l, err
+		}
+		delete(l.Platform, "program "+tool.Name)
+		l.Platform["tool "+tool.Name] = said
+	}
 	services, err := c.services(ctx, t)
 	if err != nil {
 		return l, err
 	}
 	for name, key := range services {
 		l.Platform["service "+name] = key
+	}
+	if set != nil {
+		l.Platform["reads"] = set.digest()
 	}
 	var platform []pair
 	for _, name := range slices.Sorted(maps.Keys(l.Platform)) {
@@ -101,9 +113,9 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 	return l, nil
 }
 
-// inputs returns the input root of a task: its inputs, what its file functions read, and the outputs of all that it
-// depends on. before are its own outputs as they are now.
-func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) (v *view, files, before []File, err error) {
+// inputs returns the input root of a task: its inputs, which are set or those that it declares, what its file functions
+// read, and the outputs of all that it depends on. before are its own outputs as they are now.
+func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *readSet) (v *view, files, before []File, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, err = c.look(ctx, t)
@@ -112,10 +124,18 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) (v *view, files, b
 	}
 	before, _ = v.outputs(t.Outputs)
 	patterns := t.Inputs
+	if t.Auto {
+		patterns = nil
+	}
 	if len(t.Reads) > 0 {
 		patterns = append(slices.Clone(patterns), escapeAll(t.Reads)...)
 	}
 	files, err = v.inputs(c.Config.Root, patterns, t.Outputs)
+	if err == nil && set != nil {
+		var read []File
+		read, err = v.seen(c.Config.Root, *set, parseAll(t.Outputs))
+		files = tidy(slices.Concat(files, read))
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -131,9 +151,7 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task) (v *view, files, b
 	}
 	own := parseAll(t.Outputs)
 	more = slices.DeleteFunc(more, func(f File) bool { return matches(own, f.Path) })
-	files = append(slices.Clone(files), more...)
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return v, slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), before, nil
+	return v, tidy(slices.Concat(files, more)), before, nil
 }
 
 // escapeAll returns patterns that match only the files of these names.

@@ -64,10 +64,10 @@ func TestPartsAgreeWithWholeWalks(t *testing.T) {
 				}
 				c.Changed()
 				task := tasks[rng.IntN(len(tasks))]
-				_, got, gotOut, err := c.inputs(openCache(t, c), task)
+				_, got, gotOut, err := c.inputs(openCache(t, c), task, nil)
 				must(t, err)
 				whole := p.cache(func(c *Cache) { c.Peek, c.Dir = true, filepath.Join(root, ".async", "none") })
-				_, want, wantOut, err := whole.inputs(openCache(t, whole), task)
+				_, want, wantOut, err := whole.inputs(openCache(t, whole), task, nil)
 				must(t, err)
 				if !slices.Equal(got, want) || !slices.Equal(gotOut, wantOut) {
 					t.Fatalf("after a change of %s, %s has %v and made %v; a whole walk says %v and %v", at, task.Name, got, gotOut, want, wantOut)
@@ -113,7 +113,7 @@ func TestPartsKnowWhatIsIgnored(t *testing.T) {
 	} {
 		step.do()
 		c.Changed()
-		_, got, _, err := c.inputs(openCache(t, c), p.config.Task(step.task))
+		_, got, _, err := c.inputs(openCache(t, c), p.config.Task(step.task), nil)
 		must(t, err)
 		var names []string
 		for _, f := range got {

@@ -15,6 +15,7 @@ type pattern struct {
 	suffix string // where the text is folder/**/*suffix: what a name must end with
 	all    bool   // the text is folder/**
 	plain  bool   // it has no wildcard
+	flat   bool   // the text is folder/*
 }
 
 // parse reads a pattern, which is clean (see pipeline/hclfile).
@@ -29,7 +30,7 @@ func parse(text string) pattern {
 	if base != "." {
 		p.folder = base
 	}
-	p.all = rest == "**"
+	p.all, p.flat = rest == "**", rest == "*"
 	if s, ok := strings.CutPrefix(rest, "**/*"); ok && !strings.ContainsAny(s, `*?[{\/`) && s != "" {
 		p.suffix = s
 	}
@@ -45,6 +46,8 @@ func (p *pattern) match(name string) bool {
 		return false
 	case p.all:
 		return true
+	case p.flat:
+		return name != p.folder && parent(name) == p.folder
 	case p.suffix != "":
 		return strings.HasSuffix(name, p.suffix) && name != p.folder
 	}
@@ -127,10 +130,10 @@ func (x *index) some(name string, ok func(p *pattern) bool) bool {
 
 // wants reports whether a pattern matches a path, or may match what is below it.
 func (x *index) wants(name string, isDir bool) bool {
-	return isDir && x.ways[name] || x.some(name, func(p *pattern) bool { return p.match(name) || isDir && !p.plain })
+	return isDir && x.ways[name] || x.some(name, func(p *pattern) bool { return p.match(name) || isDir && !p.plain && !p.flat })
 }
 
 // names reports whether a pattern names a path or what may be below it: by a folder that holds it, or altogether.
 func (x *index) names(name string, isDir bool) bool {
-	return isDir && x.ways[name] || x.some(name, func(p *pattern) bool { return p.folder != "" || p.match(name) })
+	return isDir && x.ways[name] || x.some(name, func(p *pattern) bool { return p.folder != "" && !p.flat || p.match(name) })
 }

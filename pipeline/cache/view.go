@@ -46,6 +46,7 @@ type memory struct {
 	root   string
 	named  index // of all tasks: what is walked although git ignores it
 	wanted index // of all tasks: nothing else is read
+	wants  [2][]pattern
 	known  *tree.Manifest
 	ignore ignoreList
 
@@ -177,6 +178,16 @@ func (m *memory) part(ctx context.Context, of scope) (_ *view, ok bool, err erro
 	return m.view(found), true, nil
 }
 
+// want adds patterns to named and wanted. What is new in them is found by the next walk.
+func (m *memory) want(named, wanted []pattern) {
+	m.wants[0], m.wants[1] = append(m.wants[0], named...), append(m.wants[1], wanted...)
+	before := m.wanted.texts
+	m.named, m.wanted = newIndex(m.wants[0]), newIndex(m.wants[1])
+	if m.wanted.texts != before {
+		m.walked = false
+	}
+}
+
 // walk walks the tree, or only some paths.
 func (m *memory) walk(ctx context.Context, only []string) (*tree.Manifest, error) {
 	return tree.Walk(ctx, m.root, tree.Options{Known: m.known, Only: only, Skip: func(p string, isDir bool) bool {
@@ -267,7 +278,7 @@ func (m *memory) rules(ctx context.Context) string {
 			break
 		}
 	}
-	_, _ = io.WriteString(h, m.named.texts) // a hash never fails
+	_, _ = io.WriteString(h, m.named.texts+"\x00"+m.wanted.texts) // a hash never fails
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -455,12 +466,12 @@ func (v *view) choose(root string, all, own []pattern) ([]File, error) {
 			return nil, &unreadable{b.Path + " cannot be read"}
 		}
 	}
-	return v.withTargets(root, all, files)
+	return v.withTargets(root, func(dir string) bool { return covered(all, dir) && !isIgnored(v.top, dir) }, files)
 }
 
 // withTargets adds the files that links lead to. A link to a file outside of the root has its digest in its own. One to a
-// folder counts only by its text, so that all of the folder must be among the inputs.
-func (v *view) withTargets(root string, all []pattern, files []File) ([]File, error) {
+// folder counts only by its text: covered must report whether what it has counts otherwise.
+func (v *view) withTargets(root string, covered func(dir string) bool, files []File) ([]File, error) {
 	if !slices.ContainsFunc(files, func(f File) bool { return f.Link != "" }) {
 		return files, nil
 	}
@@ -486,7 +497,7 @@ func (v *view) withTargets(root string, all []pattern, files []File) ([]File, er
 		in := err == nil && filepath.IsLocal(rel) && rel != "." && !ours(filepath.ToSlash(rel))
 		p := filepath.ToSlash(rel)
 		switch {
-		case info.IsDir() && in && covered(all, p) && !isIgnored(v.top, p):
+		case info.IsDir() && in && covered(p):
 		case info.IsDir():
 			return nil, &unreadable{fmt.Sprintf("%s is a link to a folder, and not all of that is an input: name it too, or leave the link out", f.Path)}
 		case !info.Mode().IsRegular():

@@ -52,8 +52,14 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []Fil
 		if strings.HasPrefix(name, "program ") {
 			return name + ": another program"
 		}
+		if tool, ok := strings.CutPrefix(name, "tool "); ok {
+			return "program " + tool + ": another version"
+		}
 		if service, ok := strings.CutPrefix(name, "service "); ok {
 			return "service " + pipeline.ShownName(service) + " changed"
+		}
+		if name == "reads" {
+			return "it read other files"
 		}
 		return fmt.Sprintf("%s was %s, is %s", name, last.Platform[name], now.Platform[name])
 	})...)
@@ -90,7 +96,13 @@ func (c *Cache) Against(ctx context.Context, t *pipeline.Task, was *record.MadeO
 	if err := c.open(); err != nil {
 		return nil, err
 	}
-	now, inputs, err := c.now(ctx, t)
+	var set *readSet
+	for i := range c.sets[t.Name] {
+		if s := &c.sets[t.Name][i]; set == nil || s.digest() == was.Platform["reads"] {
+			set = s
+		}
+	}
+	now, inputs, err := c.now(ctx, t, set)
 	if err != nil {
 		return nil, err
 	}

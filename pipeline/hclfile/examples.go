@@ -53,6 +53,16 @@ task "greet" {
   for_each = { fr = "Bonjour", en = "Hello" }
   run      = ["echo", each.value]
 }
+task "docs" {
+  run    = ["go", "run", "./internal/docs"]
+  inputs = ["**/*.go"]
+  strict = true
+  tools  = { go = ["go", "version"] }
+}
+task "lint" {
+  run    = ["./lint.sh"]
+  inputs = auto
+}
 task "build" {
   depends_on = [task.test]
   matrix     = { os = ["linux", "darwin"], arch = ["amd64", "arm64"] }

@@ -162,6 +162,9 @@ func (j *jsonFile) objects(expr hcl.Expression, what string) []hcl.Expression {
 
 // value returns the expression of an attribute.
 func (j *jsonFile) value(expr hcl.Expression, w *word) hclsyntax.Expression {
+	if v, diags := guard.Evaluate(expr, nil); w != nil && w.typ == inputsType && !diags.HasErrors() && v.RawEquals(cty.StringVal(auto)) {
+		return j.code(expr)
+	}
 	if w == nil || w.typ != "type" && w.typ != "agent" && w.typ != "list(agent)" && w.typ != "list(task)" {
 		return j.expression(expr)
 	}

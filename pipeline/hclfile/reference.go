@@ -20,6 +20,7 @@ var types = []struct{ name, doc string }{
 	{"command", "A list is a program and its arguments: no shell. Text is for `/bin/sh -eu -c`: see [Shell text](#shell-text)."},
 	{"task", "A reference, without quotes: task.NAME."},
 	{"agent", "A reference, without quotes: agent.NAME."},
+	{inputsType, "A list of patterns, or the word auto, without quotes."},
 	{"type", "The name of a type, without quotes."},
 	{"any", "Any value."},
 	{"list(…)", "A list: [a, b]."},

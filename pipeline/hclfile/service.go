@@ -28,6 +28,9 @@ func (r *tasks) service(b *block) *pipeline.Service {
 	if a := b.attrs["timeout"]; a != nil {
 		refuse(a.NameRange, a.Name, "It runs until the run ends. How long it may take to be ready stands in ready { timeout }.")
 	}
+	if a := b.attrs["inputs"]; a != nil && hcl.ExprAsKeyword(a.Expr) == auto {
+		refuse(a.NameRange, "inputs = auto", "It ends with the run, so that what it reads is known too late. List its inputs.")
+	}
 	for _, c := range b.blocks {
 		switch c.word.name {
 		case "retry", "cache":

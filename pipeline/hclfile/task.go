@@ -1,6 +1,7 @@
 package hclfile
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 	t.Env = r.env(b.attrs["env"])
 	t.PassEnv = r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName)
 	t.Dir = r.dir(b)
-	t.Inputs = r.globs(b, "inputs", `["**/*.go"]`)
+	r.inputs(b, t)
 	t.Outputs = r.globs(b, "outputs", `["bin/**"]`)
 	t.Timeout = r.duration(b.attrs["timeout"])
 	t.Dotenv = r.dotenv(b)
@@ -82,10 +83,66 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 	}
 	t.Service = r.service(b)
 	t.Reads = slices.Sorted(maps.Keys(r.touched.files))
-	if a := b.attrs["outputs"]; a != nil && len(t.Inputs) > 0 && !t.Cache.Disabled {
+	if a := b.attrs["outputs"]; a != nil && t.HasInputs() && !t.Cache.Disabled {
 		r.claims = append(r.claims, claim{t, a.Range})
 	}
 	return t
+}
+
+// inputs reads what decides whether the result of a task can be used again.
+func (r *tasks) inputs(b *block, t *pipeline.Task) {
+	a := b.attrs["inputs"]
+	if t.Auto = a != nil && hcl.ExprAsKeyword(a.Expr) == auto; !t.Auto {
+		t.Inputs = r.globs(b, "inputs", `["**/*.go"]`)
+	}
+	for _, name := range []string{"strict", "tools"} {
+		if with := b.attrs[name]; with != nil && a == nil {
+			r.addf(with.NameRange, `Write inputs = ["src/**"] too: it is about the result of a task that is cached.`, "%s is of no use without inputs", name)
+		}
+	}
+	t.Tools = r.tools(b.attrs["tools"])
+	if s := b.attrs["strict"]; s != nil {
+		if t.Strict = r.boolean(b, "strict"); t.Strict && t.Auto {
+			r.add(s.NameRange, "strict is of no use with inputs = auto", "All that the task reads is an input. Take strict out.")
+		}
+	}
+}
+
+// auto is the word for inputs that are what a task was seen to read.
+const auto = "auto"
+
+// tools reads a map of commands.
+func (r *tasks) tools(a *hcl.Attribute) []pipeline.Tool {
+	const do = `Write tools = { go = ["go", "version"] }.`
+	v, ok := r.value(a)
+	if !ok || !v.IsKnown() {
+		return nil
+	}
+	if t := v.Type(); !t.IsObjectType() && !t.IsMapType() {
+		r.addf(a.Expr.Range(), fmt.Sprintf("It is %s. %s", kind(v), do), "%s must be a map", a.Name)
+		return nil
+	}
+	var all []pipeline.Tool
+	for it := v.ElementIterator(); it.Next(); {
+		k, e := it.Element()
+		words := hcl.Attribute{Name: "tools " + k.AsString(), Expr: a.Expr}
+		items, fine := r.elements(e, &words, `["go", "version"]`)
+		tool := pipeline.Tool{Name: k.AsString()}
+		for _, w := range items {
+			s, ok := r.openText(w.Value, w.at, words.Name)
+			if fine = fine && ok; fine {
+				tool.Argv = append(tool.Argv, s)
+			}
+		}
+		if fine && (tool.Name == "" || len(tool.Argv) == 0 || strings.TrimSpace(tool.Argv[0]) == "") {
+			r.add(a.Expr.Range(), "tools has an entry without a program", do)
+			fine = false
+		}
+		if fine {
+			all = append(all, tool)
+		}
+	}
+	return all // a map is in the order of its names
 }
 
 // retry reads the retry block of a task.
@@ -109,7 +166,7 @@ func (r *tasks) cache(b *block, t *pipeline.Task) pipeline.CacheRules {
 		Disabled: !on("enabled", true), NoOutputs: !on("store_outputs", true), CleanOutputs: on("clean_outputs", false),
 		TTL: r.duration(b.attrs["ttl"]),
 	}
-	if len(t.Inputs) == 0 && !rules.Disabled {
+	if !t.HasInputs() && !rules.Disabled {
 		r.addf(b.at, `Write inputs = ["src/**"] in the task: what it reads decides whether its result can be used again.`,
 			"task %q has a cache block and no inputs", t.Base)
 	}

@@ -27,6 +27,9 @@ type word struct {
 	later string   // what it needs that this version does not have; such a word is refused
 }
 
+// inputsType is the type of inputs.
+const inputsType = "list(glob) or auto"
+
 // laterRoots are the values of the language that this version refuses.
 var laterRoots = map[string]string{"run": "values of the run"}
 

@@ -145,7 +145,7 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 		v.Git = GitFacts(ctx, r.Config.Root)
 	}
 	if c := r.Cache; c != nil {
-		c.Config, c.Describe, c.Run = r.Config, r.Tasks.Describe, draft.ID
+		c.Config, c.Describe, c.Ask, c.Run = r.Config, r.Tasks.Describe, r.Tasks.Ask, draft.ID
 		defer func() { _ = c.Close() }() // what is not remembered is read again
 	}
 	var broken error

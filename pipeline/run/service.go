@@ -333,7 +333,7 @@ func (w *walker) dead(t *pipeline.Task) *service {
 
 // absent returns the first service that a task needs and that is not of this run (run --only), or nil.
 func (w *walker) absent(t *pipeline.Task) *pipeline.Task {
-	if !w.serves || len(t.Inputs) == 0 {
+	if !w.serves || !t.HasInputs() {
 		return nil
 	}
 	for _, d := range w.r.Config.Services(t) {

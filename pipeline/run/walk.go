@@ -105,7 +105,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 		if s := w.serve(ctx, t); s != nil { // the cache could not give what it had
 			got = record.Task{Name: t.Name, Status: record.Failed, Error: new(fmt.Sprintf("the service %q, which it needs, has failed", s.t.Name))}
 		} else {
-			got, _ = w.r.Tasks.Retrying(ctx, w.r.Config.Root, t, box, out, retried)
+			got, _ = w.r.Tasks.Watched(ctx, w.r.Config.Root, t, box, out, task.Watch{Retried: retried, Seen: entry.See()})
 		}
 	}
 	if got.Status == record.Failed {

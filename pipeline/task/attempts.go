@@ -44,7 +44,9 @@ func (a *attempts) run(ctx context.Context, c sandbox.Command) (record.Task, err
 				exit(got), a.t.Timeout)
 			return sum, nil
 		}
-		a.retried(n+1, sum)
+		if a.retried != nil {
+			a.retried(n+1, sum)
+		}
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():

@@ -104,11 +104,11 @@ func TestRetryThatCannotStart(t *testing.T) {
 func TestRetryAfterAPause(t *testing.T) {
 	task := &pipeline.Task{Name: "x", Run: nth("test $n = 2 || exit 75"), Timeout: 4 * time.Second, Retry: pipeline.Retry{Attempts: 2}}
 	r := runner(t, task)
-	got, err := r.Retrying(t.Context(), r.Config.Root, task, tree, nil, func(int, record.Task) {
+	got, err := r.Watched(t.Context(), r.Config.Root, task, tree, nil, Watch{Retried: func(int, record.Task) {
 		sandbox.Suspend()
 		defer sandbox.Resume()
 		time.Sleep(task.Timeout + 100*time.Millisecond)
-	})
+	}})
 	if err != nil || got.Status != record.Passed || got.Attempts != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -32,14 +32,20 @@ type Runner struct {
 // was started. An error means that the box could not run the command, or not to its end; the returned task did not
 // pass.
 func (r *Runner) RunTask(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer) (record.Task, error) {
-	return r.Retrying(ctx, dir, t, box, out, func(int, record.Task) {})
+	return r.Watched(ctx, dir, t, box, out, Watch{})
 }
 
-// Retrying is RunTask that calls retried before each further attempt, and before its delay, with the number of that
-// attempt (from 2) and how those before it ended.
-func (r *Runner) Retrying(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer,
-	retried func(attempt int, before record.Task),
-) (record.Task, error) {
+// A Watch has functions that are called while a task runs. They may be nil.
+type Watch struct {
+	// before each further attempt, and before its delay, with the number of that attempt (from 2) and how those before
+	// it ended
+	Retried func(attempt int, before record.Task)
+	// for each path that its processes name to the kernel; see sandbox.Command
+	Seen func(sandbox.Access)
+}
+
+// Watched is RunTask that calls the functions of a Watch.
+func (r *Runner) Watched(ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer, w Watch) (record.Task, error) {
 	if ctx.Err() != nil {
 		return cancelled(notStarted(t, "", "")), nil //nolint:nilerr // the record says that it was cancelled
 	}
@@ -50,7 +56,8 @@ func (r *Runner) Retrying(ctx context.Context, dir string, t *pipeline.Task, box
 	if out == nil {
 		out = io.Discard
 	}
-	a := attempts{r: r, t: t, box: box, out: &lineWriter{to: out}, retried: retried}
+	c.Seen = w.Seen
+	a := attempts{r: r, t: t, box: box, out: &lineWriter{to: out}, retried: w.Retried}
 	return a.run(ctx, c)
 }
 

@@ -44,7 +44,8 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 	f.add("waits for", strings.Join(TaskNames(t.DependsOn), ", "))
 	f.add("before", strings.Join(TaskNames(e.Before), ", "))
 	f.add("jobs", strings.Join(e.Jobs, ", "))
-	f.add("inputs", strings.Join(t.Inputs, ", "))
+	f.add("inputs", inputsText(t))
+	f.add("tools", toolsText(t))
 	f.add("reads", strings.Join(t.Reads, ", "))
 	f.add("outputs", strings.Join(t.Outputs, ", "))
 	f.add("dotenv", strings.Join(t.Dotenv, ", "))
@@ -277,4 +278,25 @@ func serviceText(of *pipeline.Service) string {
 		return text
 	}
 	return text + ", within " + Duration(of.Timeout)
+}
+
+// inputsText names the inputs of a task.
+func inputsText(t *pipeline.Task) string {
+	if t.Auto {
+		return "what it was seen to read"
+	}
+	text := strings.Join(t.Inputs, ", ")
+	if t.Strict {
+		text += ", and it may open nothing else of the tree"
+	}
+	return text
+}
+
+// toolsText names the commands of tools.
+func toolsText(t *pipeline.Task) string {
+	var all []string
+	for _, tool := range t.Tools {
+		all = append(all, tool.Name+" by "+strings.Join(tool.Argv, " "))
+	}
+	return strings.Join(all, ", ")
 }

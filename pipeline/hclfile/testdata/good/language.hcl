@@ -78,6 +78,8 @@ task "test" {
   depends_on  = [task.build, task["vet"], task.build]
   run         = concat([var.go, "test"], var.flags, [local.packages, var.opts.n])
   inputs      = local.sources
+  strict      = true
+  tools       = { go = [var.go, "version"], cc = ["cc", "--version"] }
   outputs     = ["report.txt", "cover/**"]
   env = {
     CGO_ENABLED = "0"
