@@ -87,8 +87,8 @@ func sees(t *pipeline.Task) scope {
 	return of
 }
 
-// Know fills in the inputs of tasks with inputs = auto, for Affected and Concerns: patterns of what they read when they
-// passed last, as far as the cache in dir knows it.
+// Know fills in the inputs of tasks with inputs = auto, for Affected and Concerns: patterns of all that they read the
+// last times they passed, as far as the cache in dir knows it.
 func Know(c *pipeline.Config, dir string) {
 	s := store{dir: dir}
 	for _, t := range c.Tasks {
@@ -96,8 +96,8 @@ func Know(c *pipeline.Config, dir string) {
 			continue
 		}
 		t.Inputs = nil
-		if sets := s.readSets(t.Name); len(sets) > 0 {
-			t.Inputs = sets[0].patterns()
+		for _, set := range s.readSets(t.Name) {
+			t.Inputs = append(t.Inputs, set.patterns()...)
 		}
 	}
 }

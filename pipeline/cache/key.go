@@ -102,6 +102,9 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 	for name, key := range services {
 		l.Platform["service "+name] = key
 	}
+	if t.Strict { // what nobody looked at is no result of a strict task
+		l.Platform["strict"] = "true"
+	}
 	if set != nil {
 		l.Platform["reads"] = set.digest()
 	}

@@ -58,8 +58,11 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []Fil
 		if service, ok := strings.CutPrefix(name, "service "); ok {
 			return "service " + pipeline.ShownName(service) + " changed"
 		}
-		if name == "reads" {
+		switch name {
+		case "reads":
 			return "it read other files"
+		case "strict":
+			return "strict"
 		}
 		return fmt.Sprintf("%s was %s, is %s", name, last.Platform[name], now.Platform[name])
 	})...)
