@@ -60,10 +60,24 @@ func put(path string, data []byte, sync bool) error {
 	return nil
 }
 
+// Create makes a new regular file of mode 0600. os.OpenFile would first try whether it can be polled, which is most of
+// what making a small file costs.
+func Create(path string, flags int) (*os.File, error) {
+	for {
+		fd, err := unix.Open(path, flags|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		switch {
+		case err == nil:
+			return os.NewFile(uintptr(fd), path), nil
+		case !errors.Is(err, unix.EINTR):
+			return nil, &os.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+}
+
 // WriteNew writes a new file under its own name. It is for files that count only when a later one names them: they
 // are on the disk before that with sync, or after SyncAll.
 func WriteNew(path string, data []byte, sync bool) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	f, err := Create(path, os.O_WRONLY)
 	if err != nil {
 		return advice.Writing(err, path)
 	}

@@ -10,6 +10,7 @@
 //	actions/<2 hex>/<key>   a result: its sha256 in hexadecimal, a line end, an ActionResult; written last
 //	baselines/<task>.json   of what the last pass of a task was made, to say why a later run misses; each list of
 //	                        arguments of run TASK -- ARGS has its own
+//	passes.json             the keys of the baselines
 //	reads/<task>.json       of tasks with inputs = auto: which files they read when they passed, by name only
 //	walk, ignored.json      the last walk of the tree: files that did not change are not read again
 //	programs.json           digests of programs
@@ -53,6 +54,7 @@ type Cache struct {
 	err      error  // of the store
 	programs programs
 	tools    tools
+	passes   passes
 	serves   bool                 // there are services
 	sets     map[string][]readSet // of tasks with inputs = auto, by name, the newest first
 
@@ -154,6 +156,7 @@ func (c *Cache) open() error {
 		c.serves = slices.ContainsFunc(c.Config.Tasks, func(t *pipeline.Task) bool { return t.Service != nil })
 		c.programs.load(c.Dir)
 		c.tools.load(c.Dir)
+		c.passes.load(&c.store)
 	})
 	return c.err
 }
@@ -332,5 +335,5 @@ func (c *Cache) Close() error {
 	if c.store.dir == "" || c.Peek || c.err != nil || c.memory.known == nil {
 		return nil
 	}
-	return errors.Join(c.memory.save(), c.programs.save())
+	return errors.Join(c.memory.save(), c.programs.save(), c.passes.save())
 }

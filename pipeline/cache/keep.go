@@ -278,7 +278,11 @@ func (c *Cache) putLast(t *pipeline.Task, l *baseline) error {
 			return err
 		}
 	}
-	return c.store.putBaseline(c.baselineName(t), l)
+	err := c.store.putBaseline(c.baselineName(t), l)
+	if err == nil {
+		c.passes.note(c.baselineName(t), l.Key)
+	}
+	return err
 }
 
 // united returns the entries of both; where both have one, that of b.

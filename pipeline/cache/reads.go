@@ -50,6 +50,7 @@ type read struct {
 	read   bool
 	made   bool // it was made or written
 	first  bool // and not read before that
+	passed bool // of a link: it is on the way to another path
 	alias  bool // a link is on the way to it: it is noted by its own path too
 	names  []string
 }
@@ -168,7 +169,7 @@ func (r *accesses) end(ignored, own func(string) bool) seen {
 				s.Names = append(s.Names, p)
 				s.folders[p] = true
 			}
-		case x.read, x.looked: // sizes and times are asked for as what stands for contents
+		case x.read, x.looked, x.passed: // sizes and times are asked for as what stands for contents
 			s.Files = append(s.Files, p)
 			if x.read {
 				s.opened = append(s.opened, p)
@@ -208,7 +209,7 @@ const mostLinks = 40
 
 // links takes note of the links on the way to a path in the root, and of where they lead. r.mu is locked.
 func (r *accesses) links(p string, more int) {
-	x := r.inside[p]
+	x := r.note(p, 0)
 	for dir := p; dir != "" && more > 0; dir = parent(dir) {
 		at := filepath.Join(r.real, dir)
 		text, err := os.Readlink(at)
@@ -217,7 +218,7 @@ func (r *accesses) links(p string, more int) {
 		}
 		if dir != p {
 			x.alias = true
-			r.note(dir, sandbox.Read)
+			r.note(dir, 0).passed = true
 		}
 		r.links(parent(dir), more-1)
 		if !filepath.IsAbs(text) {

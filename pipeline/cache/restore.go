@@ -41,6 +41,9 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		return err
 	}
 	c.store.used(e.Key)
+	if c.passes.key(c.baselineName(e.task)) == e.Key && c.asMade(v, e) {
+		return nil
+	}
 	last := c.last(e.task)
 	wrote, changed, err := c.replace(v, e, last)
 	if changed {
@@ -54,8 +57,16 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 			return wrote[f.Path] || last != nil && last.Made[f.Path] != ""
 		})
 		_ = c.putLast(e.task, &e.made) // without it a miss cannot be explained
+	} else {
+		c.passes.note(c.baselineName(e.task), e.Key)
 	}
 	return nil
+}
+
+// asMade reports whether the outputs of a hit are there as they were made, and no others.
+func (c *Cache) asMade(v *view, e *Entry) bool {
+	there, _ := v.outputs(e.task.Outputs)
+	return slices.EqualFunc(there, e.found.Files, func(a, b File) bool { return a.Path == b.Path && a.same(b) })
 }
 
 // replace removes what an earlier run of the task made and this result lacks, and writes what differs. What nobody

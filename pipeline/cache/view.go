@@ -443,20 +443,27 @@ func (v *view) inputs(root string, texts, own []string) ([]File, error) {
 }
 
 func (v *view) choose(root string, all, own []pattern) ([]File, error) {
-	in := make([]bool, len(v.files))
+	first, end := len(v.files), 0
+	for i := range all {
+		if from, to := v.below(all[i].folder); !all[i].not {
+			first, end = min(first, from), max(end, to)
+		}
+	}
+	in := make([]bool, max(0, end-first)) // of the files from first to end
 	for i := range all {
 		p := &all[i]
 		names := isIgnored(v.top, p.folder) // then it may name what git ignores
 		from, to := v.below(p.folder)
-		for n := from; n < to; n++ {
-			if in[n] == p.not && (p.not || names || !v.ignored[n]) && p.match(v.files[n].Path) {
-				in[n] = !p.not
+		for n := max(from, first); n < min(to, end); n++ {
+			if in[n-first] == p.not && (p.not || names || !v.ignored[n]) && p.match(v.files[n].Path) {
+				in[n-first] = !p.not
 			}
 		}
 	}
 	var files []File
-	for i, f := range v.files {
-		if !in[i] || f.Folder || len(own) > 0 && matches(own, f.Path) {
+	for i, is := range in {
+		f := v.files[first+i]
+		if !is || f.Folder || len(own) > 0 && matches(own, f.Path) {
 			continue
 		}
 		files = append(files, f)

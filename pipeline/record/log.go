@@ -54,10 +54,9 @@ func openLog(dir, task string) (*LogWriter, error) {
 	rel := "logs/" + filename.Of(task) + ".log"
 	l := &LogWriter{path: filepath.Join(dir, filepath.FromSlash(rel)), rel: rel}
 	var err error
-	const anew = os.O_CREATE | os.O_EXCL | os.O_RDWR
-	if l.f, err = os.OpenFile(l.path, anew, 0o600); errors.Is(err, fs.ErrExist) {
+	if l.f, err = recordfile.Create(l.path, os.O_RDWR); errors.Is(err, fs.ErrExist) {
 		if err = os.Remove(l.path); err == nil {
-			l.f, err = os.OpenFile(l.path, anew, 0o600)
+			l.f, err = recordfile.Create(l.path, os.O_RDWR)
 		}
 	}
 	if err != nil {

@@ -2,7 +2,9 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
@@ -42,10 +44,16 @@ func (d *Draft) PutReceipt(r *Receipt) error {
 	if clean := d.clean.values(); clean != nil {
 		b = clean(b)
 	}
-	if err := folder(filepath.Dir(path)); err != nil {
-		return err
+	b = append(b, '\n')
+	switch err := recordfile.WriteNew(path, b, false); {
+	case errors.Is(err, fs.ErrNotExist): // the first of the run
+		if err := folder(filepath.Dir(path)); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrExist):
+		return writing(err, path)
 	}
-	return WriteFile(path, append(b, '\n'), false)
+	return WriteFile(path, b, false)
 }
 
 // ReadReceipt reads the receipt of a task of the run in a folder, which may have no verdict. The error is fs.ErrNotExist where the run has none: the task has no inputs, or
