@@ -54,7 +54,7 @@ var phrases = []struct {
 		"stream disconnected", "terminated", "incomplete json", "without finish", "without a finish",
 		"json parse error", "mid-response", "malformed response", "missing finish_reason",
 		"without sending any chunks", "unexpected eof", "stream closed", "unterminated", "idle timeout",
-		"could not parse message", "stream chunk",
+		"could not parse message", "stream chunk", "is not valid json",
 	}},
 }
 
