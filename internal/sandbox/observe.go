@@ -11,7 +11,8 @@ type AccessKind byte
 
 const (
 	Looked  AccessKind = iota + 1 // to know whether it exists, and its size and times
-	Read                          // its contents: a file, a program, the names in a folder, or where a link leads
+	Read                          // its contents: a file, a program, or where a link leads; also a folder that it opens
+	Listed                        // the names in a folder
 	Written                       // to write to it; what it has stays, if it is there
 	Made                          // to make it, or to empty it first
 	Blind                         // not all accesses of the command are seen

@@ -26,7 +26,7 @@ import (
 type nameCall struct {
 	number     uint32
 	kind       AccessKind
-	dir, path  int8 // the arguments that have them, from 0; dir -1: the working directory
+	dir, path  int8 // the arguments that have them, from 0; dir -1: the working directory; path -1: the folder dir itself
 	flags      int8 // the argument with AT_EMPTY_PATH; -1: none
 	open       int8 // the argument with the flags of an open(2); -1: none
 	from, name int8 // of a call with two paths: the arguments of the one that is read; name -1: none
@@ -54,7 +54,7 @@ var observed = map[string]struct {
 		call(59, Read, -1, 0), call(322, Read, 0, 1).empty(4),
 		call(4, Looked, -1, 0), call(6, Looked, -1, 0), call(21, Looked, -1, 0), call(80, Looked, -1, 0),
 		call(262, Looked, 0, 1).empty(3), call(332, Looked, 0, 1).empty(2), call(269, Looked, 0, 1), call(439, Looked, 0, 1).empty(3),
-		call(89, Read, -1, 0), call(267, Read, 0, 1),
+		call(89, Read, -1, 0), call(267, Read, 0, 1), call(217, Listed, 0, -1), call(78, Listed, 0, -1),
 		call(82, Made, -1, 1).reads(-1, 0), call(264, Made, 2, 3).reads(0, 1), call(316, Made, 2, 3).reads(0, 1),
 		call(86, Made, -1, 1).reads(-1, 0), call(265, Made, 2, 3).reads(0, 1),
 		call(88, Made, -1, 1), call(266, Made, 1, 2), call(83, Made, -1, 0), call(258, Made, 0, 1), call(133, Made, -1, 0), call(259, Made, 0, 1),
@@ -64,7 +64,7 @@ var observed = map[string]struct {
 		call(56, Read, 0, 1).opens(2), call(437, Read, 0, 1).opens(openHow),
 		call(221, Read, -1, 0), call(281, Read, 0, 1).empty(4),
 		call(49, Looked, -1, 0), call(79, Looked, 0, 1).empty(3), call(291, Looked, 0, 1).empty(2), call(48, Looked, 0, 1), call(439, Looked, 0, 1).empty(3),
-		call(78, Read, 0, 1),
+		call(78, Read, 0, 1), call(61, Listed, 0, -1),
 		call(38, Made, 2, 3).reads(0, 1), call(276, Made, 2, 3).reads(0, 1), call(37, Made, 2, 3).reads(0, 1),
 		call(36, Made, 1, 2), call(34, Made, 0, 1), call(33, Made, 0, 1),
 		call(41, Blind, -1, -1), call(51, Blind, -1, -1), call(40, Blind, -1, -1), call(429, Blind, -1, -1), call(265, Blind, -1, -1),
@@ -240,6 +240,12 @@ func opened(flags uint64) AccessKind {
 
 // tell reads a path of the process that waits, and tells of it.
 func (o *observer) tell(n *notification, kind AccessKind, dir, path int8) {
+	if path < 0 {
+		if at := folderOf(n, dir); at != "" {
+			o.seen(Access{kind, filepath.Clean(at)})
+		}
+		return
+	}
 	b, err := o.read(n.pid, n.args[path], len(o.memory))
 	end := bytes.IndexByte(b, 0)
 	if end < 0 {
@@ -253,20 +259,30 @@ func (o *observer) tell(n *notification, kind AccessKind, dir, path int8) {
 		return
 	}
 	if !strings.HasPrefix(name, "/") {
-		at := "cwd"
-		if dir >= 0 && int32(n.args[dir]) != unix.AT_FDCWD {
-			at = "fd/" + strconv.Itoa(int(int32(n.args[dir])))
-		}
-		from, err := os.Readlink("/proc/" + strconv.Itoa(int(n.pid)) + "/" + at)
-		if err != nil || !strings.HasPrefix(from, "/") {
-			return // it ended, or the kernel will refuse the call
+		from := folderOf(n, dir)
+		if from == "" {
+			return
 		}
 		name = from + "/" + name
 	}
 	o.seen(Access{kind, filepath.Clean(name)})
 }
 
-// read returns up to max bytes of the memory of a process, up to the first NUL in them. They are valid until the next
+// folderOf returns the path of the folder that an argument is, or of the working directory; empty if the process has ended,
+// or the kernel will refuse the call.
+func folderOf(n *notification, dir int8) string {
+	at := "cwd"
+	if dir >= 0 && int32(n.args[dir]) != unix.AT_FDCWD {
+		at = "fd/" + strconv.Itoa(int(int32(n.args[dir])))
+	}
+	from, err := os.Readlink("/proc/" + strconv.Itoa(int(n.pid)) + "/" + at)
+	if err != nil || !strings.HasPrefix(from, "/") {
+		return ""
+	}
+	return from
+}
+
+// read returns up to most bytes of the memory of a process, up to the first NUL in them. They are valid until the next
 // call. With an error they are what could be read.
 func (o *observer) read(pid uint32, from uint64, most int) ([]byte, error) {
 	const page = 4096 // of no machine are pages smaller: one may be readable and the next not

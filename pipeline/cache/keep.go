@@ -124,7 +124,7 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *seen, v *view, inputs 
 		if s.whyNot != "" {
 			return s.whyNot
 		}
-		if p := s.changed(v); p != "" {
+		if p := s.changed(v, parseAll(e.task.Outputs)); p != "" {
 			return "its inputs changed while it ran: " + p
 		}
 		was, of, set = e.bare.Key, Digest{}, nil

@@ -40,7 +40,7 @@ type accesses struct {
 	mu     sync.Mutex
 	blind  string           // why not all was seen; empty: it was
 	inside map[string]*read // by path, relative to the root
-	beyond map[string]sandbox.AccessKind
+	beyond map[string][]sandbox.AccessKind // the kinds of accesses, each once, in their order
 }
 
 // A read is a path that was accessed.
@@ -62,7 +62,7 @@ func newAccesses(root string) *accesses {
 	if err != nil {
 		real = root
 	}
-	return &accesses{root: root, real: real, inside: map[string]*read{}, beyond: map[string]sandbox.AccessKind{}}
+	return &accesses{root: root, real: real, inside: map[string]*read{}, beyond: map[string][]sandbox.AccessKind{}}
 }
 
 // see takes note of an access, before the kernel carries it out.
@@ -81,7 +81,9 @@ func (r *accesses) see(a sandbox.Access) {
 				return
 			}
 		}
-		r.beyond[a.Path] = max(r.beyond[a.Path], a.Kind)
+		if all := r.beyond[a.Path]; !slices.Contains(all, a.Kind) {
+			r.beyond[a.Path] = append(all, a.Kind)
+		}
 	}
 }
 
@@ -100,12 +102,17 @@ func (r *accesses) note(p string, kind sandbox.AccessKind) *read {
 	switch kind {
 	case sandbox.Looked:
 		x.looked = true
-	case sandbox.Read, sandbox.Written:
-		x.read = x.read || !x.first
-		x.made = x.made || kind == sandbox.Written
+	case sandbox.Listed:
 		if x.was.IsDir() && x.names == nil {
 			x.names = namesIn(filepath.Join(r.real, p))
 		}
+	case sandbox.Read, sandbox.Written:
+		if x.was.IsDir() {
+			x.looked = true // a folder that is opened may be one to work in; its names are asked for apart
+			break
+		}
+		x.read = x.read || !x.first
+		x.made = x.made || kind == sandbox.Written
 	case sandbox.Made:
 		x.first = x.first || !x.read && !x.looked
 		x.made = true
@@ -138,7 +145,9 @@ func (r *accesses) end(ignored, own func(string) bool) seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range slices.Sorted(maps.Keys(r.beyond)) {
-		r.through(p, r.beyond[p])
+		for _, kind := range r.beyond[p] {
+			r.through(p, kind)
+		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(r.inside)) {
 		r.links(p, mostLinks)
@@ -233,6 +242,9 @@ func (r *accesses) links(p string, more int) {
 		to.looked = to.looked || x.looked
 		if x.read {
 			r.note(rel, sandbox.Read)
+		}
+		if to.was.IsDir() && x.names != nil && to.names == nil {
+			to.names = x.names
 		}
 		r.links(rel, more-1)
 		return
@@ -399,7 +411,7 @@ func (v *view) namesIn(dir string) (names []string) {
 }
 
 // changed returns what came or went since the task read it, or "".
-func (s *seen) changed(v *view) string {
+func (s *seen) changed(v *view, own []pattern) string {
 	for _, p := range s.Files {
 		if _, ok := v.find(p); !ok {
 			return p
@@ -412,7 +424,7 @@ func (s *seen) changed(v *view) string {
 		}
 	}
 	for _, dir := range s.Listed {
-		if p := s.listingChanged(v, dir); p != "" {
+		if p := s.listingChanged(v, dir, own); p != "" {
 			return p
 		}
 	}
@@ -420,7 +432,7 @@ func (s *seen) changed(v *view) string {
 }
 
 // listingChanged returns a name that came to a folder, or went, since it was read, and that the task did not make.
-func (s *seen) listingChanged(v *view, dir string) string {
+func (s *seen) listingChanged(v *view, dir string, own []pattern) string {
 	was, now := map[string]bool{}, map[string]bool{}
 	for _, n := range s.snapshots[dir] {
 		was[n] = true
@@ -430,13 +442,13 @@ func (s *seen) listingChanged(v *view, dir string) string {
 	}
 	for _, n := range slices.Sorted(maps.Keys(now)) {
 		p := path.Join(dir, n)
-		if _, made := slices.BinarySearch(s.Made, p); !was[n] && !made {
+		if _, made := slices.BinarySearch(s.Made, p); !was[n] && !made && !matches(own, p) {
 			return p
 		}
 	}
 	for _, n := range s.snapshots[dir] {
 		p := path.Join(dir, n)
-		if _, err := os.Lstat(filepath.Join(s.root, p)); err != nil && !now[n] {
+		if _, err := os.Lstat(filepath.Join(s.root, p)); err != nil && !now[n] && !matches(own, p) {
 			return p
 		}
 	}

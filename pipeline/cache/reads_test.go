@@ -63,6 +63,7 @@ func (s *script) run(name string, depth int) {
 			}
 		case "l":
 			all, _ := os.ReadDir(s.access(sandbox.Read, name))
+			_ = s.access(sandbox.Listed, name)
 			for _, e := range all {
 				if n := e.Name(); n != ".async" && n != "out" && n != "scrap" {
 					fmt.Fprintln(&s.out, name, "has", n)
@@ -148,7 +149,7 @@ func TestAutoRandom(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(t, "edits") {
 			edit(t)
 		}
-		for range 4 {
+		for range 2 {
 			c := p.cache()
 			_, used := carryScript(t, p, c)
 			clean := script{root: root, used: map[string]bool{}}
@@ -191,7 +192,7 @@ func TestAccesses(t *testing.T) {
 		}
 		return r.end(func(p string) bool { return p == "ignored" }, func(p string) bool { return p == "own" })
 	}
-	R, L, M, W := sandbox.Read, sandbox.Looked, sandbox.Made, sandbox.Written
+	R, L, M, W, I := sandbox.Read, sandbox.Looked, sandbox.Made, sandbox.Written, sandbox.Listed
 	for name, row := range map[string]struct {
 		got                        seen
 		files, names, listed, made []string
@@ -204,8 +205,9 @@ func TestAccesses(t *testing.T) {
 		"edited":                   {gather(R, "edited", M, "edited"), []string{"edited"}, nil, nil, nil},
 		"state that git ignores":   {gather(R, "ignored", M, "ignored"), nil, nil, nil, []string{"ignored"}},
 		"own output":               {gather(R, "own"), nil, nil, nil, nil},
-		"listed":                   {gather(R, "dir", R, "."), nil, nil, []string{"", "dir"}, nil},
+		"listed":                   {gather(R, "dir", I, "dir", I, "."), nil, nil, []string{"", "dir"}, nil},
 		"folder":                   {gather(L, "dir"), nil, []string{"dir"}, nil, nil},
+		"folder that it works in":  {gather(R, "dir", R, "."), nil, []string{"dir"}, nil, nil},
 		"through a link":           {gather(R, "link/f"), []string{"link", "real/f"}, nil, nil, nil},
 		"git":                      {gather(L, ".git", L, ".git/HEAD"), nil, nil, nil, nil},
 		"through one from outside": {gather(R, "../"+filepath.Base(root)+"/read"), []string{"read"}, nil, nil, nil},
@@ -218,7 +220,9 @@ func TestAccesses(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	r := newAccesses(root)
-	r.see(sandbox.Access{Kind: R, Path: filepath.Join(beyond, "read")})
+	for _, kind := range []sandbox.AccessKind{R, M} {
+		r.see(sandbox.Access{Kind: kind, Path: filepath.Join(beyond, "read")})
+	}
 	r.see(sandbox.Access{Kind: sandbox.Blind, Path: "it mounts"})
 	none := func(string) bool { return false }
 	if s := r.end(none, none); !slices.Equal(s.Files, []string{"read"}) || s.whyNot != "it mounts" {
@@ -246,6 +250,7 @@ func TestAutoChangedMeanwhile(t *testing.T) {
 		e := c.Look(t.Context(), p.config.Tasks[0])
 		for _, at := range []string{"a", "d", "no"} {
 			e.See()(sandbox.Access{Kind: sandbox.Read, Path: filepath.Join(root, at)})
+			e.See()(sandbox.Access{Kind: sandbox.Listed, Path: filepath.Join(root, at)})
 		}
 		time.Sleep(12 * time.Millisecond)
 		change(p)
