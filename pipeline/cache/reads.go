@@ -38,8 +38,8 @@ type accesses struct {
 	root, real string // the root as it is named, and without links
 
 	mu     sync.Mutex
-	blind  string           // why not all was seen; empty: it was
-	inside map[string]*read // by path, relative to the root
+	blind  string                          // why not all was seen; empty: it was
+	inside map[string]*read                // by path, relative to the root
 	beyond map[string][]sandbox.AccessKind // the kinds of accesses, each once, in their order
 }
 
@@ -56,6 +56,8 @@ type read struct {
 }
 
 const absent = ^fs.FileMode(0)
+
+func (x *read) isDir() bool { return x.was != absent && x.was.IsDir() }
 
 func newAccesses(root string) *accesses {
 	real, err := filepath.EvalSymlinks(root)
@@ -103,11 +105,11 @@ func (r *accesses) note(p string, kind sandbox.AccessKind) *read {
 	case sandbox.Looked:
 		x.looked = true
 	case sandbox.Listed:
-		if x.was.IsDir() && x.names == nil {
+		if x.isDir() && x.names == nil {
 			x.names = namesIn(filepath.Join(r.real, p))
 		}
 	case sandbox.Read, sandbox.Written:
-		if x.was.IsDir() {
+		if x.isDir() {
 			x.looked = true // a folder that is opened may be one to work in; its names are asked for apart
 			break
 		}
@@ -158,7 +160,7 @@ func (r *accesses) end(ignored, own func(string) bool) seen {
 		switch {
 		case x.alias:
 		case ours(p):
-			if x.read && x.was != absent && !x.was.IsDir() && s.whyNot == "" {
+			if x.read && x.was != absent && !x.isDir() && s.whyNot == "" {
 				s.whyNot = fmt.Sprintf("it reads %s, which cannot be an input", p)
 			}
 		case own(p):
@@ -170,10 +172,10 @@ func (r *accesses) end(ignored, own func(string) bool) seen {
 			if up := parent(p); up == p || r.inside[up] == nil || r.inside[up].was != absent {
 				s.Names = append(s.Names, p)
 			}
-		case x.was.IsDir() && x.names != nil:
+		case x.isDir() && x.names != nil:
 			s.Listed = append(s.Listed, p)
 			s.snapshots[p] = x.names
-		case x.was.IsDir(), !x.was.IsRegular() && x.was&fs.ModeSymlink == 0:
+		case x.isDir(), !x.was.IsRegular() && x.was&fs.ModeSymlink == 0:
 			if x.looked && p != "" {
 				s.Names = append(s.Names, p)
 				s.folders[p] = true
@@ -243,7 +245,7 @@ func (r *accesses) links(p string, more int) {
 		if x.read {
 			r.note(rel, sandbox.Read)
 		}
-		if to.was.IsDir() && x.names != nil && to.names == nil {
+		if to.isDir() && x.names != nil && to.names == nil {
 			to.names = x.names
 		}
 		r.links(rel, more-1)

@@ -200,6 +200,7 @@ func TestAccesses(t *testing.T) {
 		"read":                     {gather(R, "read", L, "looked"), []string{"looked", "read"}, nil, nil, nil},
 		"absent":                   {gather(L, "no", R, "nodir/a/b"), nil, []string{"no", "nodir"}, nil, nil},
 		"made":                     {gather(L, "dir/new", M, "dir/new", R, "dir/new"), nil, nil, nil, nil}, // it is gone again
+		"written anew":             {gather(W, "new", R, "new"), nil, nil, nil, nil},
 		"written":                  {gather(W, "read"), []string{"read"}, nil, nil, nil},
 		"emptied":                  {gather(M, "emptied", R, "emptied"), nil, nil, nil, []string{"emptied"}},
 		"edited":                   {gather(R, "edited", M, "edited"), []string{"edited"}, nil, nil, nil},
