@@ -212,7 +212,7 @@ func (o *observer) look(n *notification) {
 				return
 			}
 			flags = *(*uint64)(unsafe.Pointer(&how[0]))
-			if how[16]&(unix.RESOLVE_IN_ROOT) != 0 {
+			if how[16]&unix.RESOLVE_IN_ROOT != 0 {
 				o.blind("it opens files below another root folder")
 			}
 		}
