@@ -245,9 +245,6 @@ func (r *accesses) links(p string, more int) {
 		if x.read {
 			r.note(rel, sandbox.Read)
 		}
-		if to.isDir() && x.names != nil && to.names == nil {
-			to.names = x.names
-		}
 		r.links(rel, more-1)
 		return
 	}
