@@ -61,6 +61,7 @@ type Cache struct {
 	mu     sync.Mutex // guards what follows
 	memory memory
 	seen   *view             // nil: the tree may have changed since the last walk
+	parts  int               // how often a part of the tree was walked since it may have changed
 	claims map[string]string // path of an output: the task that made it in this run
 }
 
@@ -261,6 +262,10 @@ func scopeOf(t *pipeline.Task) scope {
 	return of
 }
 
+// mostParts is after how many walks of parts all of the tree is walked: where a run answers much from the cache, that
+// answers all tasks until the next one runs.
+const mostParts = 16
+
 // look returns a view of what a task has to do with, as every task that has ended left it. c.mu is locked.
 func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*view, error) {
 	if c.seen != nil {
@@ -278,8 +283,10 @@ func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*view, error) {
 	if t.Auto {
 		of.paths = append(of.paths, "")
 	}
-	if v, ok, err := c.memory.part(ctx, of); ok || err != nil {
-		return v, err
+	if c.parts++; c.parts <= mostParts {
+		if v, ok, err := c.memory.part(ctx, of); ok || err != nil {
+			return v, err
+		}
 	}
 	v, err := c.memory.look(ctx)
 	if err != nil {
@@ -292,7 +299,7 @@ func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*view, error) {
 // Changed must be called when a task has ended that Restore did not replace: it may have changed the tree.
 func (c *Cache) Changed() {
 	c.mu.Lock()
-	c.seen = nil
+	c.seen, c.parts = nil, 0
 	c.mu.Unlock()
 }
 
