@@ -98,7 +98,9 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 		return done, err
 	}
 	used := map[string]bool{}
-	var old []string // of arguments that nobody used for long: there is no end of those
+	// What nobody used for long, of arguments and of roots that may be gone: there is no end of those. What is needed of
+	// outcomes is made of the records again.
+	old := oldFiles(dir, "outcomes-*.json", now.Add(-age))
 	err = each("baselines", func(p string, info fs.FileInfo) {
 		var l baseline
 		if b, err := recordfile.Read(p, limitBlob); err == nil && json.Unmarshal(b, &l) == nil {
@@ -154,6 +156,17 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	}
 	done.Left = sum
 	return done, nil
+}
+
+// oldFiles returns the files in dir whose names match a pattern and that were written last before a time.
+func oldFiles(dir, pattern string, before time.Time) (all []string) {
+	found, _ := filepath.Glob(filepath.Join(escapeAll([]string{dir})[0], pattern))
+	for _, p := range found {
+		if info, err := os.Lstat(p); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // directories adds a Directory and all below it to used.

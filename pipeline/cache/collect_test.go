@@ -22,7 +22,13 @@ func TestCollect(t *testing.T) {
 	for _, name := range []string{"actions/x", "cas/notes.txt"} {
 		must(t, os.WriteFile(filepath.Join(p.dir, name), nil, 0o600))
 	}
-	must(t, os.Chtimes(old[0], time.Now(), time.Now().Add(-2*MaxAge)))
+	gone, kept := filepath.Join(p.dir, "outcomes-0123456789abcdef.json"), filepath.Join(p.dir, "outcomes-fedcba9876543210.json")
+	for _, name := range []string{gone, kept} {
+		must(t, os.WriteFile(name, []byte("{}"), 0o600))
+	}
+	for _, name := range []string{old[0], gone} {
+		must(t, os.Chtimes(name, time.Now(), time.Now().Add(-2*MaxAge)))
+	}
 	later := time.Now().Add(2 * young)
 	would, err := Collect(p.dir, later, MaxAge, MaxBytes, true)
 	must(t, err)
@@ -36,6 +42,9 @@ func TestCollect(t *testing.T) {
 	}
 	if !fileExists(filepath.Join(p.dir, "actions/x")) || !fileExists(filepath.Join(p.dir, "cas/notes.txt")) {
 		t.Error("what is not ours is gone")
+	}
+	if fileExists(gone) || !fileExists(kept) {
+		t.Error("of outcomes, what is old does not go, or more does")
 	}
 	must(t, os.RemoveAll(filepath.Join(root, "gen")))
 	p.want("t hit")(p.run())
