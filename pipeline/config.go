@@ -12,8 +12,9 @@ import (
 
 // A Config is one PIPELINE.hcl, evaluated. Nothing in it is lazy.
 type Config struct {
-	Root        string // absolute path of the folder that holds File
-	File        string // absolute path of PIPELINE.hcl
+	Root        string   // absolute path of the folder that holds File
+	File        string   // absolute path of PIPELINE.hcl
+	Included    []string `json:",omitempty"` // absolute paths of the files that it includes, also indirectly
 	Name        string
 	Concurrency int      // tasks at a time; 0 means the number of CPUs
 	KeepRuns    int      // sealed runs that are kept; 0 keeps all
@@ -221,6 +222,9 @@ type Job struct {
 	Pos   Pos
 	Tasks []string
 }
+
+// Files returns the absolute paths of every PIPELINE.hcl that was read.
+func (c *Config) Files() []string { return append([]string{c.File}, c.Included...) }
 
 // Task finds a task by name, or nil.
 func (c *Config) Task(name string) *Task {

@@ -18,7 +18,7 @@ var types = []struct{ name, doc string }{
 	{"path", "Text: a path relative to the root, inside it, with slashes."},
 	{"glob", "Text: a pattern of paths relative to the root, inside it. `*` is anything but a slash, `**` any folders, `{a,b}` either, `[a-z]` one of these."},
 	{"command", "A list is a program and its arguments: no shell. Text is for `/bin/sh -eu -c`: see [Shell text](#shell-text)."},
-	{"task", "A reference, without quotes: task.NAME."},
+	{"task", "A reference, without quotes: task.NAME, include.NAME.TASK, or include.NAME for all tasks of an included file."},
 	{"agent", "A reference, without quotes: agent.NAME."},
 	{inputsType, "A list of patterns, or the word auto, without quotes."},
 	{"type", "The name of a type, without quotes."},
@@ -127,7 +127,7 @@ func Reference() []byte {
 	}
 	b.WriteString(referenceShell)
 	b.WriteString("\n## Functions\n\nA call is `NAME(a, b)`; an argument that may be repeated has … behind it.\n\n| function | what it gives |\n|---|---|\n")
-	all := newEvaluator(newReport("", nil), "", nil).funcs
+	all := newEvaluator(newReport("", nil), "", newReading(Options{})).funcs
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", signature(name, all[name]), cell(functionDoc(name, all[name])))
 	}
