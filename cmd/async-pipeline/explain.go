@@ -47,7 +47,6 @@ it has the task.`,
   async-pipeline explain --run latest test`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			args = unquoted(args)
 			switch {
 			case e.run && (e.env || e.json || e.against != ""):
 				return exit.Misused("--run cannot be used with --env, --against or --json")

@@ -25,7 +25,7 @@ func withArgs(prog *program, c *pipeline.Config, names, args []string) (*pipelin
 		}
 		return nil, exit.Misused("what stands behind -- is for one task, and %s\nwrite async-pipeline run TASK%s", which, behind)
 	}
-	name := unquoted(names)[0]
+	name := names[0]
 	tasks := called(c, name)
 	if j := c.Job(name); len(tasks) == 0 && j != nil {
 		task := "TASK"

@@ -97,7 +97,7 @@ func (r *decoder) take(file *decoder) {
 		return
 	}
 	c := file.c
-	r.c.Included = append(r.c.Included, c.Files()...)
+	r.c.Included = append(r.c.Included, c.Included...)
 	r.c.Tasks = append(r.c.Tasks, c.Tasks...)
 	r.c.Empty = append(r.c.Empty, c.Empty...)
 	r.c.Agents = append(r.c.Agents, c.Agents...)

@@ -2,6 +2,7 @@ package hclfile
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,6 +49,7 @@ func embed(c *pipeline.Config, name, folder string) {
 		j.Name, j.Tasks = named(j.Name), each(j.Tasks, named)
 	}
 	c.Empty = each(c.Empty, named)
+	c.Included = each(append([]string{filepath.Base(c.File)}, c.Included...), at)
 }
 
 // each returns a new list with f of each element; nil stays nil. Instances of a task share lists.
