@@ -238,7 +238,11 @@ func (r *includer) read(s *source, at hcl.Range) (src []byte, ok bool) {
 	}
 	src, err := readFile(s.abs, false)
 	if err != nil {
-		r.add(at, s.rel+" cannot be read", sentence(strings.TrimPrefix(strings.TrimPrefix(err.Error(), s.abs+" "), "open "+s.abs+": ")))
+		why := reasonOf(err)
+		if is, ok := strings.CutPrefix(why, s.abs+" is "); ok {
+			why = "it is " + is
+		}
+		r.add(at, s.rel+" cannot be read", sentence(why))
 		return nil, false
 	}
 	r.all.sources = append(r.all.sources, s)
@@ -288,7 +292,7 @@ func (r *includer) located(s *source) (summary, detail string) {
 		case err != nil:
 			return s.rel + " cannot be read", sentence(reasonOf(err))
 		case info.Mode()&fs.ModeSymlink != 0:
-			return fmt.Sprintf("%s is a link", part), "Name the file where it is."
+			return fmt.Sprintf("the path of an include leads through a link: %s", part), "Name the file where it is."
 		case i < len(names)-1 && !info.IsDir():
 			return fmt.Sprintf("%s is not a folder", part), "Correct the path."
 		}
@@ -299,12 +303,14 @@ func (r *includer) located(s *source) (summary, detail string) {
 		return s.rel + " cannot be read", sentence(reasonOf(err))
 	}
 	s.dir = dir
-	chain := s.shown()
+	chain, again := s.shown(), false
 	for above := s.by; above != nil; above = above.by {
 		chain = above.shown() + " → " + chain
-		if info, err := os.Stat(filepath.Dir(above.abs)); err == nil && os.SameFile(info, dir) {
-			return "an include leads to its own folder again: " + chain, "A file includes files in folders below its own."
-		}
+		info, err := os.Stat(filepath.Dir(above.abs))
+		again = again || err == nil && os.SameFile(info, dir)
+	}
+	if again {
+		return "files include each other: " + chain, "A file includes files in folders below its own."
 	}
 	for _, other := range r.all.sources {
 		if os.SameFile(other.dir, dir) {
