@@ -34,6 +34,9 @@ func withArgs(prog *program, c *pipeline.Config, names, args []string) (*pipelin
 		}
 		return nil, exit.Misused("what stands behind -- is for one task, and %q is a job\nwrite async-pipeline run %s%s", name, task, behind)
 	}
+	if len(tasks) > 0 && c.Task(name) == nil && tasks[0].Base != name {
+		return nil, exit.Misused("what stands behind -- is for one task, and %q is an included file\nwrite async-pipeline run %s%s", name, view.Quote(view.TaskName(tasks[0].Name)), behind)
+	}
 	var of []string
 	for _, t := range tasks { // an unknown name has none, which is said later
 		if len(t.Run.Argv) == 0 && t.Run.Shell.Value == "" && len(t.Run.Shell.Missing) == 0 {
