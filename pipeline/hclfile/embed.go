@@ -24,6 +24,7 @@ func embed(c *pipeline.Config, name, folder string) {
 	for _, t := range c.Tasks {
 		t.Name, t.Base, t.DependsOn = named(t.Name), named(t.Base), each(t.DependsOn, named)
 		t.Dir, t.Dotenv, t.Reads = at(t.Dir), each(t.Dotenv, at), each(t.Reads, at)
+		slices.Sort(t.Reads)
 		t.Inputs, t.Outputs = each(t.Inputs, glob), each(t.Outputs, glob)
 		t.Scratch.Include, t.Scratch.Exclude = each(t.Scratch.Include, glob), each(t.Scratch.Exclude, glob)
 		t.PassEnv = union(c.PassEnv, t.PassEnv)

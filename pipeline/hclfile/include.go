@@ -54,9 +54,10 @@ type source struct {
 	dir  os.FileInfo       // its folder
 
 	// Of a file that is included.
-	by    *source            // the file that includes it
-	rel   string             // its path relative to the folder of that file
-	given map[string]*passed // values of the include block
+	by      *source            // the file that includes it
+	rel     string             // its path relative to the folder of that file
+	given   map[string]*passed // values of the include block
+	touched uses               // what went into them; files are relative to the folder of this file: ../../x
 }
 
 // A passed value is one that an include block gives to a variable.
@@ -106,7 +107,14 @@ func (r *includer) include(b *block, entries map[string]hcl.Range) *decoder {
 		r.included[name] = &declared{name: name, file: true, unread: true}
 	}
 	s := &source{by: r.of, rel: b.name, name: r.of.variable(name), vars: ownVars(r.of.vars, name)}
-	s.given = r.given(b.attrs["variables"])
+	outer := r.touched
+	r.touched = newUses()
+	s.given, s.touched = r.given(b.attrs["variables"]), newUses()
+	up := strings.Repeat("../", strings.Count(s.rel, "/"))
+	for file := range r.touched.files {
+		s.touched.files[up+file] = true
+	}
+	r.touched = outer
 	src, ok := r.read(s, b.nameAt)
 	if !ok {
 		return nil

@@ -337,6 +337,25 @@ func TestEmptyTasksOfIncludes(t *testing.T) {
 	}
 }
 
+// A file that went into a value for an included file is an input of the tasks that use the value, wherever it is.
+func TestFilesInValuesForIncludes(t *testing.T) {
+	t.Parallel()
+	inner := "variable \"v\" {\n}\ntask \"uses\" {\n  run = [\"echo\", var.v, file(\"own\")]\n}\ntask \"not\" {\n  run = [\"true\"]\n}\n"
+	c, err := tree(t, map[string]string{
+		"PIPELINE.hcl":     "include \"a/b/PIPELINE.hcl\" {\n  name      = \"b\"\n  variables = { v = file(\"notes\") }\n}\n",
+		"a/b/PIPELINE.hcl": inner + "include \"c/PIPELINE.hcl\" {\n  name      = \"c\"\n  variables = { v = \"${var.v}${file(\"own\")}\" }\n}\n", "a/b/c/PIPELINE.hcl": inner,
+		"notes": "n", "a/b/own": "o", "a/b/c/own": "o",
+	}, hclfile.Options{})
+	check(t, err)
+	for name, want := range map[string][]string{
+		"b:uses": {"a/b/own", "notes"}, "b:not": nil, "b:c:uses": {"a/b/c/own", "a/b/own", "notes"}, "b:c:not": nil,
+	} {
+		if diff := cmp.Diff(want, c.Task(name).Reads, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 // Both files in JSON say what they say in HCL.
 func TestIncludeInJSON(t *testing.T) {
 	t.Parallel()

@@ -56,11 +56,11 @@ func (r *tasks) overlaps() {
 }
 
 func (r *tasks) overlap(c claim, pattern, other string) {
-	if at := (outputsAt{c.in, c.at.Start}); r.overlapping[at] {
+	at := outputsAt{c.in, c.at.Start}
+	if r.overlapping[at] {
 		return // of many instances the first is told
-	} else {
-		r.overlapping[at] = true
 	}
+	r.overlapping[at] = true
 	c.in.addf(c.at, fmt.Sprintf("A stored result of one would undo the other's. Give each its own files, or write cache { enabled = false } in %q.", c.task.Base),
 		"tasks %q and %q both make %s", other, c.task.Name, pattern)
 }

@@ -42,6 +42,7 @@ type given struct {
 	value cty.Value
 	text  string                       // as it was typed, where it was typed
 	from  string                       // "It comes from --var go."
+	uses  uses                         // what went into it
 	fault func(summary, detail string) // adds a fault at the place to correct
 }
 
@@ -123,17 +124,19 @@ func (r *variables) variable(b *block, secret bool, files []*varFile) *variable 
 	// is gone.
 	var value cty.Value
 	var from string
+	outside := newUses()
 	for _, g := range r.givens(b, typ, files, secret) {
 		v, fine := r.fromOutside(b, g, typ, defaults, secret)
 		if ok = ok && fine; fine {
-			value, from = v, g.from
+			value, from, outside = v, g.from, newUses()
+			outside.add(g.uses)
 		}
 	}
 	switch {
 	case !ok:
 		return bad
 	case value != cty.NilVal:
-		touched = newUses()
+		touched = outside
 	case fallback != cty.NilVal:
 		value, from = fallback, "It is the default."
 	default:
@@ -235,7 +238,7 @@ func (r *variables) givens(b *block, typ cty.Type, files []*varFile, secret bool
 	}
 	if p := r.of.given[b.name]; p != nil {
 		all = append(all, given{
-			value: p.value, from: fmt.Sprintf("It comes from variables of include %q.", r.of.name),
+			value: p.value, from: fmt.Sprintf("It comes from variables of include %q.", r.of.name), uses: r.of.touched,
 			fault: func(summary, detail string) {
 				p.in.addf(p.at, detail, "the value of %q %s", b.name, summary)
 			},
