@@ -118,9 +118,9 @@ func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
 	var names, instances []string
 	for _, t := range c.Tasks {
 		names = append(names, t.Name)
-		if t.Base == name {
-			instances = append(instances, t.Name)
-		}
+	}
+	for _, t := range c.Named(name) {
+		instances = append(instances, t.Name)
 	}
 	remedy := "async-pipeline list shows them"
 	if near := pipeline.Nearest(name, names); near != "" {
