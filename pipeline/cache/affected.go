@@ -16,7 +16,7 @@ import (
 func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, files []string, touched bool) map[string]string {
 	why := map[string]string{}
 	for _, p := range paths {
-		if slices.Contains(files, p) {
+		if slices.ContainsFunc(files, func(f string) bool { return f == p || strings.HasSuffix(p, "/") && strings.HasPrefix(f, p) }) {
 			for _, t := range tasks {
 				why[t.Name] = p + " changed"
 			}

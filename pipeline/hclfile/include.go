@@ -278,6 +278,8 @@ func wrongPath(rel string) (summary, detail string) {
 		return "an include leaves the folder of this file", "A file includes files in folders below its own."
 	case path.Clean(rel) != rel:
 		return "the path of an include is not written plainly", fmt.Sprintf("Write %q.", path.Clean(rel))
+	case slices.ContainsFunc(strings.Split(rel, "/"), isOurs):
+		return "the path of an include leads into .git or .async", do
 	case name != Name && name != NameJSON:
 		return fmt.Sprintf("an included file is called %s, and not %s", Name, name), fmt.Sprintf("Write %q, or move it there.", path.Join(folder, strings.TrimSuffix(name, path.Ext(name)), Name))
 	case strings.ContainsAny(rel, "*?[]{}") || strings.HasPrefix(rel, "!"):

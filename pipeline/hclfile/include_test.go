@@ -64,6 +64,7 @@ func TestIncludeFaults(t *testing.T) {
 		"pattern":          {including("{api}/PIPELINE.hcl", api, ""), "1:9: the path of an include has characters of a pattern"},
 		"negated":          {including("!api/PIPELINE.hcl", api, ""), "1:9: the path of an include has characters of a pattern"},
 		"control":          {"include \"api\\u0007/PIPELINE.hcl\" {\n  name = \"api\"\n}\n", "1:9: the path of an include has control characters"},
+		"git":              {including("a/.git/PIPELINE.hcl", api, ""), "1:9: the path of an include leads into .git or .async"},
 		"in a file":        {including("file/PIPELINE.hcl", api, ""), "1:9: file is not a folder"},
 		"link":             {including("link/PIPELINE.hcl", api, ""), "1:9: the path of an include leads through a link: link: Name"},
 		"linked file":      {including("linked/PIPELINE.hcl", api, ""), "1:9: the path of an include leads through a link: linked/PIPELINE.hcl"},
