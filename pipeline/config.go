@@ -4,6 +4,7 @@ package pipeline
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -12,8 +13,9 @@ import (
 
 // A Config is one PIPELINE.hcl, evaluated. Nothing in it is lazy.
 type Config struct {
-	Root        string // absolute path of the folder that holds File
-	File        string // absolute path of PIPELINE.hcl
+	Root        string   // absolute path of the folder that holds File
+	File        string   // absolute path of PIPELINE.hcl
+	Included    []string `json:",omitempty"` // files that it includes, also indirectly; relative to the root
 	Name        string
 	Concurrency int      // tasks at a time; 0 means the number of CPUs
 	KeepRuns    int      // sealed runs that are kept; 0 keeps all
@@ -79,8 +81,8 @@ type EnvVar struct {
 
 // A Task is one command and what it needs.
 type Task struct {
-	Name        string // test, or test["linux"] for one of several made by for_each or matrix
-	Base        string // the name as declared: test
+	Name        string // test, or test["linux"] for one of several made by for_each or matrix; api:test of an included file
+	Base        string // the name without a key: test, api:test
 	Description string
 	Pos         Pos
 	DependsOn   []string // names of tasks (of instances, where there are several), without doubles
@@ -222,19 +224,21 @@ type Job struct {
 	Tasks []string
 }
 
-// Task finds a task by name, or nil.
+// Files returns the absolute paths of every PIPELINE.hcl that was read.
+func (c *Config) Files() []string {
+	all := []string{c.File}
+	for _, f := range c.Included {
+		all = append(all, filepath.Join(c.Root, filepath.FromSlash(f)))
+	}
+	return all
+}
+
+// Task finds a task by name, in any form that IsNamed takes, or nil.
 func (c *Config) Task(name string) *Task {
 	if i := slices.IndexFunc(c.Tasks, func(t *Task) bool { return t.Name == name }); i >= 0 {
 		return c.Tasks[i]
 	}
-	base, key, ok := splitInstance(name)
-	if !ok {
-		return nil
-	}
-	if k := KeyInAnyOrder(key, c.keys(base)); k != "" {
-		return c.Task(InstanceName(base, k))
-	}
-	return nil
+	return c.instance(name)
 }
 
 // WithArgs returns a copy of the configuration in which these tasks run with further arguments: run TASK -- ARGS.

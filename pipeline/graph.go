@@ -91,13 +91,13 @@ func pick(c *Config, all *roster, names []string) ([]bool, Errors) {
 
 func unknownName(c *Config, all *roster, name string) Error {
 	e := Error{Pos: Pos{File: c.File}}
-	base, key, keyed := splitInstance(name)
-	if _, plain := all.at[base]; keyed && plain {
+	base, key := c.splitTyped(name)
+	if _, plain := all.at[base]; plain {
 		e.Summary, e.Suggestion = fmt.Sprintf("task %q is one task, without instances", base), base
 		e.Detail = fmt.Sprintf("did you mean %s?", base)
 		return e
 	}
-	if keyed && all.bases[base] != nil {
+	if base != "" {
 		e.Summary = fmt.Sprintf("task %q has no instance %q", base, key)
 		e.Suggestion, e.Detail = c.nearestInstance(base, key)
 		return e

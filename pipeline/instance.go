@@ -8,6 +8,11 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
+// The name of a task in a Config and in records is NAME; with the names of the files that include it, each with a colon,
+// in front: api:test; of an instance with its key behind: api:test["linux"]. On the screen that is api:test:linux.
+// There is no task with the name of an included file, so that within one Config no two tasks are shown alike. What a
+// person typed can only be understood by comparing it with the names that there are.
+
 // InstanceName returns the name of one of the tasks that for_each or matrix make of a task, as a reference in
 // PIPELINE.hcl and a record write it: test["linux"].
 func InstanceName(base, key string) string {
@@ -22,43 +27,60 @@ func ShownName(name string) string {
 	return name
 }
 
-// RecordedName returns a name that a person typed as records have it: test["linux"] for test:linux and for
-// test[linux].
-func RecordedName(typed string) string {
-	if base, key, ok := splitInstance(typed); ok {
-		return InstanceName(base, key)
-	}
-	return typed
-}
-
 // IsNamed reports whether a person who typed a name meant the task called name: as a record writes it, as ShownName
 // shows it, or as a shell leaves it without its quotes: test[linux].
 func IsNamed(name, typed string) bool {
 	if name == typed {
 		return true
 	}
-	base, key, ok := splitInstance(typed)
-	return ok && InstanceName(base, key) == name
+	base, key, ok := splitInstance(name)
+	if !ok {
+		return false
+	}
+	k, ok := keyTyped(typed, base)
+	return ok && k == key
 }
 
-// splitInstance splits the name of an instance, in any of its forms.
+// Meant returns which of the names of tasks a person meant who typed a name, or what was typed.
+func Meant(typed string, names []string) string {
+	if slices.Contains(names, typed) {
+		return typed
+	}
+	if i := slices.IndexFunc(names, func(name string) bool { return IsNamed(name, typed) }); i >= 0 {
+		return names[i]
+	}
+	return typed
+}
+
+// splitInstance splits the name of an instance, as InstanceName makes it.
 func splitInstance(name string) (base, key string, ok bool) {
-	i := strings.IndexAny(name, "[:")
-	if i < 1 || i == len(name)-1 {
+	base, key, ok = strings.Cut(name, `["`)
+	if key, ok = strings.CutSuffix(key, `"]`); !ok || base == "" {
 		return "", "", false
 	}
-	base, key = name[:i], name[i+1:]
-	if name[i] == ':' {
-		return base, key, true
+	return base, unescaped(key), true
+}
+
+// keyTyped returns the key that was typed behind the name of a task: test:linux, test[linux] or test["linux"].
+func keyTyped(typed, base string) (string, bool) {
+	rest, ok := strings.CutPrefix(typed, base)
+	if !ok || len(rest) < 2 {
+		return "", false
 	}
-	if key, ok = strings.CutSuffix(key, "]"); !ok {
-		return "", "", false
+	if rest[0] == ':' {
+		return rest[1:], true
+	}
+	key, ok := strings.CutSuffix(rest[1:], "]")
+	if rest[0] != '[' || !ok {
+		return "", false
 	}
 	if n := len(key); n > 1 && key[0] == '"' && key[n-1] == '"' {
-		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key[1 : n-1])
+		key = unescaped(key[1 : n-1])
 	}
-	return base, key, true
+	return key, key != ""
 }
+
+func unescaped(key string) string { return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key) }
 
 // KeyInAnyOrder returns the one of keys that has the parts of key in another order, or "" where none or several
 // have. The key of a matrix is its elements in the order of its axes; version 1 wrote them in the order of the
@@ -77,11 +99,12 @@ func KeyInAnyOrder(key string, keys []string) string {
 	return found
 }
 
-// Named lists the tasks that were declared under one name, in file order: the task itself, or all its instances.
-func (c *Config) Named(base string) []*Task {
+// Named lists the tasks that were declared under one name, in file order: the task itself, all its instances, or all
+// tasks of an included file.
+func (c *Config) Named(name string) []*Task {
 	var all []*Task
 	for _, t := range c.Tasks {
-		if t.base() == base {
+		if t.base() == name || strings.HasPrefix(t.base(), name+":") {
 			all = append(all, t)
 		}
 	}
@@ -99,7 +122,7 @@ func (t *Task) base() string {
 // A roster finds tasks by name, by their place in the file.
 type roster struct {
 	at    map[string]int   // by whole name
-	bases map[string][]int // the instances of a name that for_each or matrix multiply
+	bases map[string][]int // the tasks of a name that stands for several: their instances, or those of an included file
 	order []string         // the keys of bases, in file order
 }
 
@@ -107,17 +130,29 @@ func newRoster(c *Config) *roster {
 	r := &roster{at: make(map[string]int, len(c.Tasks)), bases: make(map[string][]int)}
 	for i, t := range c.Tasks {
 		r.at[t.Name] = i
-		if base := t.base(); base != t.Name {
-			if r.bases[base] == nil {
-				r.order = append(r.order, base)
+		base := t.base()
+		for end, letter := range base {
+			if letter == ':' {
+				r.under(base[:end], i)
 			}
-			r.bases[base] = append(r.bases[base], i)
+		}
+		if base != t.Name {
+			r.under(base, i)
 		}
 	}
 	return r
 }
 
-// find returns the tasks that a name selects: one task, all the instances of one, or none where it has none.
+// under adds a task to those that a name stands for.
+func (r *roster) under(name string, i int) {
+	if r.bases[name] == nil {
+		r.order = append(r.order, name)
+	}
+	r.bases[name] = append(r.bases[name], i)
+}
+
+// find returns the tasks that a name selects: one task, all the instances of one or none where it has none, or all the
+// tasks of an included file.
 func (r *roster) find(c *Config, name string) ([]int, bool) {
 	if i, ok := r.at[name]; ok {
 		return []int{i}, true
@@ -128,23 +163,43 @@ func (r *roster) find(c *Config, name string) ([]int, bool) {
 	if slices.Contains(c.Empty, name) {
 		return nil, true
 	}
-	if base, key, ok := splitInstance(name); ok {
-		if i, ok := r.at[InstanceName(base, key)]; ok && c.Tasks[i].base() == base {
-			return []int{i}, true
-		}
-		if k := KeyInAnyOrder(key, c.keys(base)); k != "" {
-			return []int{r.at[InstanceName(base, k)]}, true
-		}
+	if t := c.instance(name); t != nil {
+		return []int{r.at[t.Name]}, true
 	}
 	return nil, false
+}
+
+// instance returns the instance of a task that was typed with its key, or nil.
+func (c *Config) instance(typed string) *Task {
+	base, key := c.splitTyped(typed)
+	keys := c.keys(base)
+	if !slices.Contains(keys, key) {
+		key = KeyInAnyOrder(key, keys)
+	}
+	i := slices.IndexFunc(c.Tasks, func(t *Task) bool { return t.base() == base && t.Name == InstanceName(base, key) })
+	if i < 0 {
+		return nil
+	}
+	return c.Tasks[i]
+}
+
+// splitTyped splits what was typed into the name of a task and the key behind it. Without such a task both are empty.
+func (c *Config) splitTyped(typed string) (base, key string) {
+	for _, t := range c.Tasks {
+		if key, ok := keyTyped(typed, t.base()); ok {
+			return t.base(), key
+		}
+	}
+	return "", ""
 }
 
 // keys returns the keys of the instances of a task.
 func (c *Config) keys(base string) []string {
 	var keys []string
-	for _, t := range c.Named(base) {
-		_, k, _ := splitInstance(t.Name)
-		keys = append(keys, k)
+	for _, t := range c.Tasks {
+		if _, k, ok := splitInstance(t.Name); ok && t.base() == base {
+			keys = append(keys, k)
+		}
 	}
 	return keys
 }

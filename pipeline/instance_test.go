@@ -103,6 +103,74 @@ func TestNamesOfInstances(t *testing.T) {
 	}
 }
 
+// included is a task of the file itself, two of an included file api, one of them with instances, and one of a file in it.
+func included() *pipeline.Config {
+	c := &pipeline.Config{File: "/r/PIPELINE.hcl", Empty: []string{"api:none"}}
+	for _, base := range []string{"lint", "api:test", "api:db:up"} {
+		c.Tasks = append(c.Tasks, &pipeline.Task{Name: base, Base: base})
+	}
+	for _, key := range []string{"linux,amd64", "a:b", "x[y]"} {
+		c.Tasks = append(c.Tasks, &pipeline.Task{Name: pipeline.InstanceName("api:build", key), Base: "api:build"})
+	}
+	c.Jobs = []*pipeline.Job{{Name: "api:verify", Tasks: []string{"api:test"}}}
+	return c
+}
+
+// A task of an included file is found in every form of its name, and taken for no instance.
+func TestNamesOfIncludedTasks(t *testing.T) {
+	t.Parallel()
+	const linux = `api:build["linux,amd64"]`
+	all := linux + ` api:build["a:b"] api:build["x[y]"]`
+	for ask, want := range map[string]string{
+		"api:test": "api:test", "api:db:up": "api:db:up", "api:db": "api:db:up", "api": "api:test api:db:up " + all, "api:build": all, "api:none": "", "api:verify": "api:test",
+		linux: linux, "api:build:linux,amd64": linux, "api:build[linux,amd64]": linux, "api:build:amd64,linux": linux,
+		"api:build:a:b": `api:build["a:b"]`, "api:build[a:b]": `api:build["a:b"]`, "api:build:x[y]": `api:build["x[y]"]`,
+	} {
+		g, err := pipeline.Select(included(), []string{ask}, false)
+		if err != nil {
+			t.Errorf("%s: %v", ask, err)
+		} else if got := names(g.Tasks()); got != want {
+			t.Errorf("%s: got %s, want %s", ask, got, want)
+		}
+	}
+	for ask, want := range map[string]string{
+		"api:tset": `did you mean "api:test"?`, "ap": `did you mean "api"?`, "db": `there is no task or job named "db"`, "api:build:linx,amd64": "did you mean api:build:linux,amd64?",
+		"api:test:x": `task "api:test" is one task, without instances`, "api:db:dwon": "there is no task or job", `api["test"]`: `there is no task or job named "api[\"test\"]"`,
+	} {
+		if _, err := pipeline.Select(included(), []string{ask}, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", ask, err, want)
+		}
+	}
+	c := included()
+	shown := map[string]string{"api:test": "api:test", "api:db:up": "api:db:up", linux: "api:build:linux,amd64", `api:build["a:b"]`: "api:build:a:b", `api:build["x[y]"]`: "api:build:x[y]"}
+	for _, task := range c.Tasks[1:] {
+		typed := pipeline.ShownName(task.Name)
+		if typed != shown[task.Name] {
+			t.Errorf("ShownName(%s) = %s", task.Name, typed)
+		}
+		for _, other := range c.Tasks {
+			if pipeline.IsNamed(other.Name, typed) != (other == task) {
+				t.Errorf("%s and %s", other.Name, typed)
+			}
+		}
+		if got := c.Task(typed); got != task {
+			t.Errorf("%s is found as %+v", typed, got)
+		}
+	}
+	if c.Task("api") != nil || c.Task("api:build") != nil {
+		t.Error("several tasks are none")
+	}
+	// Without a configuration the names in a record decide.
+	for _, x := range []struct{ typed, names, want string }{
+		{"api:test", "api:test lint", "api:test"}, {"api:test", `api["test"] lint`, `api["test"]`}, {"api:test", `api["test"] api:test`, "api:test"},
+		{"api:build[x]", `lint api:build["x"]`, `api:build["x"]`}, {"api:tset", "api:test", "api:tset"}, {"lint", "lint", "lint"},
+	} {
+		if got := pipeline.Meant(x.typed, strings.Fields(x.names)); got != x.want {
+			t.Errorf("Meant(%s, %s) = %s, want %s", x.typed, x.names, got, x.want)
+		}
+	}
+}
+
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	c := multiplied()
@@ -112,6 +180,9 @@ func TestNamed(t *testing.T) {
 		if got := names(c.Named(base)); got != want {
 			t.Errorf("Named(%s) = %s, want %s", base, got, want)
 		}
+	}
+	if got := names(included().Named("api:db")); got != "api:db:up" {
+		t.Errorf("of an included file: %s", got)
 	}
 	if got := names(config("a:", "b: a").Named("a")); got != "a" {
 		t.Errorf("a task without a base is its own, got %q", got)

@@ -92,10 +92,10 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 	return chosen, since, why, err
 }
 
-// definingFiles returns PIPELINE.hcl and what gives it values, relative to the real path of the root, as far as they are
+// definingFiles returns PIPELINE.hcl, what it includes and what gives it values, relative to the real path of the root, as far as they are
 // in it.
 func definingFiles(prog *program, c *pipeline.Config, root string) (files []string) {
-	for _, file := range append([]string{c.File}, prog.VarFiles...) {
+	for _, file := range append(c.Files(), prog.VarFiles...) {
 		at, err := prog.Path(file)
 		if err == nil {
 			at, err = filepath.EvalSymlinks(at)

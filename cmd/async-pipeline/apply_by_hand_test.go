@@ -39,12 +39,13 @@ func TestApplyByHand(t *testing.T) {
 	notShort(t)
 	base := t.TempDir()
 	p := &byHand{root: filepath.Join(base, "project"), home: filepath.Join(base, "home"), exercised: map[string]bool{}}
-	must(t, os.MkdirAll(p.root, 0o700))
 	must(t, os.MkdirAll(filepath.Join(p.home, "tmp"), 0o700))
 	for name, text := range map[string]string{
 		"PIPELINE.hcl": everyWord(t), "greeting.txt": "goodbye\n", "apply.env": "APPLY=yes\nAUTO_APPLY=1\n",
-		"../home/apply.hcl": "apply = true\n",
+		"../home/apply.hcl":  "apply = true\n",
+		"apply/PIPELINE.hcl": "variable \"apply\" {\n}\ntask \"apply\" {\n  run = [\"true\", var.apply]\n}\njob \"default\" {\n  tasks = [task.apply]\n}\n",
 	} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(p.root, name)), 0o700))
 		must(t, os.WriteFile(filepath.Join(p.root, name), []byte(text), 0o644))
 	}
 	commitAll(t, p.root)

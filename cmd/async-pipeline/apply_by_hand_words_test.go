@@ -85,6 +85,9 @@ var attributes = map[string]string{
 	"agent.retry.extra_kinds":              `extra_kinds = ["apply"]`,
 	"agent.retry.on_null_kind":             `on_null_kind = true`,
 	"agent.retry.on_no_output":             `on_no_output = true`,
+	"include":                              `include "apply/PIPELINE.hcl" {`,
+	"include.name":                         `name = "fix"`,
+	"include.variables":                    `variables = { apply = "yes" }`,
 	"job":                                  `job "default" {`,
 	"job.tasks":                            `tasks = [task.check]`,
 }

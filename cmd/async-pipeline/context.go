@@ -4,8 +4,6 @@ import (
 	"bytes"
 
 	"github.com/spf13/cobra"
-
-	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
 func contextCommand(prog *program) *cobra.Command {
@@ -27,7 +25,7 @@ agents are given, byte for byte.`,
 			if err != nil {
 				return err
 			}
-			pack, err := packOf(prog, store, run, pipeline.RecordedName(args[1]))
+			pack, err := packOf(prog, store, run, recordedNames(store, args)[1])
 			if err != nil {
 				return err
 			}

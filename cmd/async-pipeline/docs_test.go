@@ -236,8 +236,10 @@ func (p *docPage) write(name, body string) {
 func (p *docPage) valid(body string) {
 	p.t.Helper()
 	dir := p.t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "PIPELINE.hcl"), []byte(body+"\n"), 0o644); err != nil {
-		p.t.Fatal(err)
+	api := filepath.Join(dir, "services", "api") // what the example of include names
+	must(p.t, os.MkdirAll(api, 0o755))
+	for at, text := range map[string]string{dir: body, api: "variable \"region\" {\n}\ntask \"test\" {\n  run = [\"true\"]\n}"} {
+		must(p.t, os.WriteFile(filepath.Join(at, "PIPELINE.hcl"), []byte(text+"\n"), 0o644))
 	}
 	if p.env == nil {
 		p.begin("empty")

@@ -47,7 +47,6 @@ it has the task.`,
   async-pipeline explain --run latest test`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			args = unquoted(args)
 			switch {
 			case e.run && (e.env || e.json || e.against != ""):
 				return exit.Misused("--run cannot be used with --env, --against or --json")
@@ -119,9 +118,9 @@ func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
 	var names, instances []string
 	for _, t := range c.Tasks {
 		names = append(names, t.Name)
-		if t.Base == name {
-			instances = append(instances, t.Name)
-		}
+	}
+	for _, t := range c.Named(name) {
+		instances = append(instances, t.Name)
 	}
 	remedy := "async-pipeline list shows them"
 	if near := pipeline.Nearest(name, names); near != "" {

@@ -27,6 +27,7 @@ func explainRun(prog *program, args []string) error {
 	if err != nil {
 		return err
 	}
+	args = recordedNames(store, args)
 	id, task := "", ""
 	switch len(args) {
 	case 2:

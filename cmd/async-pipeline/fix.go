@@ -9,6 +9,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // fixCommand has the verbs for proposals. None of them needs a valid PIPELINE.hcl.
@@ -71,15 +72,15 @@ func noneEmpty(args []string, without string) error {
 	return nil
 }
 
-// tasksOf is unquoted for arguments that may be TASK@N.
-func tasksOf(args []string) []string {
+// tasksOf is recordedNames for arguments that may be TASK@N.
+func tasksOf(store *record.Store, args []string) []string {
 	all := make([]string, len(args))
 	for i, arg := range args {
 		task, number := arg, ""
 		if n := strings.LastIndexByte(arg, '@'); n >= 0 {
 			task, number = arg[:n], arg[n:]
 		}
-		all[i] = unquoted([]string{task})[0] + number
+		all[i] = recordedNames(store, []string{task})[0] + number
 	}
 	return all
 }
@@ -94,7 +95,7 @@ func findFix(prog *program, args []string) (*fix.Store, *fix.Proposal, error) {
 		return nil, nil, err
 	}
 	run, task := "latest", ""
-	switch args = tasksOf(args); len(args) {
+	switch args = tasksOf(record.At(s.Root), args); len(args) {
 	case 1:
 		task = args[0]
 	case 2:

@@ -49,7 +49,7 @@ func auditFixes(prog *program, asJSON bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	runs, task, err := audited(store, tasksOf(args))
+	runs, task, err := audited(store, tasksOf(store, args))
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ Exit code: 0 with a proposal, 1 without, 2 could not be carried out.`,
 			if slices.Contains(args, "") {
 				return exit.Misused("an argument is empty: is a variable not set? write RUN, TASK or RUN TASK, or nothing for every failed task of the newest failed run")
 			}
-			return healRun(prog, f, drawn, unquoted(args))
+			return healRun(prog, f, drawn, args)
 		},
 	}
 	f.flags(c)
@@ -66,7 +66,7 @@ func healRun(prog *program, f healFlags, drawn bool, args []string) error {
 		return exit.Refuse("this process was started by a hook (%s is set): a hook starts no agent", hooks.Mark)
 	}
 	store := record.At(c.Root)
-	run, task, err := healed(store, c, args)
+	run, task, err := healed(store, c, recordedNames(store, args))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,14 +73,36 @@ func listed(c *pipeline.Config) listing {
 	return l
 }
 
-// unquoted returns the arguments of a verb with the names of instances as records have them. A person types
-// test:linux; a shell leaves test[linux] of test["linux"].
-func unquoted(args []string) []string {
-	whole := make([]string, len(args))
+// recordedNames returns the arguments of a verb with names of tasks as the newest run that has them has them. A person
+// types test:linux, or what a shell leaves of test["linux"]; api:test may be a task of an included file. What no run has
+// is returned as it was typed.
+func recordedNames(store *record.Store, args []string) []string {
+	var ids []string
+	if slices.ContainsFunc(args, func(arg string) bool { return strings.ContainsAny(arg, ":[") }) {
+		ids, _ = store.IDs() // said by whatever is done instead
+	}
+	whole := slices.Clone(args)
 	for i, arg := range args {
-		whole[i] = pipeline.RecordedName(arg)
+		for _, id := range ids {
+			names := tasksIn(store, id)
+			if whole[i] = pipeline.Meant(arg, names); slices.Contains(names, whole[i]) {
+				break
+			}
+		}
 	}
 	return whole
+}
+
+// tasksIn returns the tasks of a run, with or without a verdict.
+func tasksIn(store *record.Store, id string) []string {
+	if s := store.Entry(id).Sealed; s != nil {
+		return namesOf(s.Tasks)
+	}
+	begun, err := store.Beginning(id)
+	if err != nil {
+		return nil
+	}
+	return begun.Names
 }
 
 // Finds the run for a command in which none was typed.

@@ -48,7 +48,7 @@ on now, if one does.`,
 			if c.Flags().Changed("tail") && l.tail < 0 {
 				return exit.Misused("--tail %d: write how many lines to begin with", l.tail)
 			}
-			return showLogs(prog, l, unquoted(args))
+			return showLogs(prog, l, args)
 		},
 	}
 	c.Flags().BoolVarP(&l.follow, "follow", "f", false, "go on with what is printed until the task has ended")
@@ -61,7 +61,7 @@ func showLogs(prog *program, l logsCall, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, task, err := logOf(prog, store, l, args)
+	e, task, err := logOf(prog, store, l, recordedNames(store, args))
 	if err != nil {
 		return err
 	}

@@ -127,8 +127,7 @@ func (prog *program) isTask(word string) bool {
 	if err != nil {
 		return false
 	}
-	word = pipeline.RecordedName(word)
-	return c.Task(word) != nil || c.Job(word) != nil || len(c.Named(word)) > 0
+	return c.Job(word) != nil || len(called(c, word)) > 0
 }
 
 // unknownVerb returns the error for words of which the first is not a verb of c, with what was probably meant.

@@ -364,7 +364,7 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map
 		names = []string{"default"}
 	}
 	why := map[string]string{}
-	for _, n := range unquoted(names) {
+	for _, n := range names {
 		asked, j := called(c, n), c.Job(n)
 		for _, t := range asked {
 			why[t.Name] = "asked for"
@@ -394,7 +394,7 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map
 	return plan
 }
 
-// called returns the tasks that a name means: one, or all instances of one.
+// called returns the tasks that a name means: one, all instances of one, or all of an included file.
 func called(c *pipeline.Config, name string) []*pipeline.Task {
 	if t := c.Task(name); t != nil {
 		return []*pipeline.Task{t}

@@ -25,7 +25,7 @@ func withArgs(prog *program, c *pipeline.Config, names, args []string) (*pipelin
 		}
 		return nil, exit.Misused("what stands behind -- is for one task, and %s\nwrite async-pipeline run TASK%s", which, behind)
 	}
-	name := unquoted(names)[0]
+	name := names[0]
 	tasks := called(c, name)
 	if j := c.Job(name); len(tasks) == 0 && j != nil {
 		task := "TASK"
@@ -33,6 +33,9 @@ func withArgs(prog *program, c *pipeline.Config, names, args []string) (*pipelin
 			task = view.Quote(view.TaskName(j.Tasks[0]))
 		}
 		return nil, exit.Misused("what stands behind -- is for one task, and %q is a job\nwrite async-pipeline run %s%s", name, task, behind)
+	}
+	if len(tasks) > 0 && c.Task(name) == nil && tasks[0].Base != name {
+		return nil, exit.Misused("what stands behind -- is for one task, and %q is an included file\nwrite async-pipeline run %s%s", name, view.Quote(view.TaskName(tasks[0].Name)), behind)
 	}
 	var of []string
 	for _, t := range tasks { // an unknown name has none, which is said later

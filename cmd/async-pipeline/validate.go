@@ -51,7 +51,11 @@ func validateFile(prog *program, asJSON bool) error {
 	if n := faults.Serious(); n > 0 {
 		return exit.Refuse("%s", english.Count(n, "fault")+inFiles(prog, faults))
 	}
-	prog.Results().Line("%s: %s, %s, %s, ok", prog.Results().Path(c.File), english.Count(len(c.Tasks), "task"),
+	files := prog.Results().Path(c.File)
+	if n := len(c.Included); n > 0 {
+		files += " and " + english.Count(n, "included file")
+	}
+	prog.Results().Line("%s: %s, %s, %s, ok", files, english.Count(len(c.Tasks), "task"),
 		english.Count(len(c.Jobs), "job"), english.Count(len(c.Agents), "agent"))
 	return nil
 }

@@ -38,7 +38,7 @@ type watching struct {
 	mu      sync.Mutex // guards what follows
 	config  *pipeline.Config
 	tasks   []*pipeline.Task // that are watched
-	files   []string         // PIPELINE.hcl and what gives it values
+	files   []string         // PIPELINE.hcl, what it includes and what gives it values
 	pending watch.Changes    // since the last round was chosen
 	ended   map[string]record.Task
 	current []*pipeline.Task   // of the round that is at work

@@ -36,6 +36,7 @@ type Tree struct {
 // A Scope describes what is checked. The zero value is a tree without a sub-folder, protected files or commands.
 type Scope struct {
 	Sub     string    // the folder of PIPELINE.hcl, relative to git's top; "" and "." are the top
+	Include []string  // PIPELINE.hcl files that the one in Sub includes, relative to Sub
 	Protect []string  // globs relative to Sub
 	Runs    []Command // the failed task's command, and those of the tasks that are verified with it
 	Dotenv  []string  // files of their environment, relative to Sub; one need not be there
@@ -61,7 +62,7 @@ func NewChecks(t Tree, s Scope) *Checks {
 	}
 	found := newSurvey(t, sub, s.Failing)
 	c := &Checks{
-		Sub: sub, tree: found.Index, protected: newProtected(sub, s.Protect), conventions: newConventions(found),
+		Sub: sub, tree: found.Index, protected: newProtected(sub, s.Include, s.Protect), conventions: newConventions(found),
 		data: found.testData(), refs: findReferences(t, found, s), runner: newRunnerFiles(t, found),
 		read: t.Read, failing: s.Failing,
 	}
@@ -80,7 +81,7 @@ func (c *Checks) Has(p string) bool { return c.tree.Has(p) }
 
 // Class returns what makes p a check file, 0 for none. It answers for new paths too.
 //
-//	1  a glob of protect, or PIPELINE.hcl
+//	1  a glob of protect, PIPELINE.hcl, or one that it includes
 //	2  a test by the conventions of its language, or a helper that only tests import
 //	3  what tests read
 //	4  what the check's commands refer to, a file of their environment, or a script that makes what tests read
@@ -107,9 +108,12 @@ func (c *Checks) Class(p string) int {
 }
 
 // newProtected returns the files of class 1. A glob that matches a folder protects all below.
-func newProtected(sub string, globs []string) fileSet {
-	pipeline := path.Join(sub, "PIPELINE.hcl")
-	s := fileSet{files: map[string]bool{pipeline: true, pipeline + ".json": true}}
+func newProtected(sub string, included, globs []string) fileSet {
+	s := fileSet{files: map[string]bool{}}
+	for _, file := range append([]string{"PIPELINE.hcl"}, included...) {
+		pipeline := path.Join(sub, strings.TrimSuffix(file, ".json"))
+		s.files[pipeline], s.files[pipeline+".json"] = true, true
+	}
 	for _, glob := range globs {
 		if glob = strings.TrimSpace(glob); glob != "" {
 			glob = path.Join(literal(sub), glob)

@@ -42,6 +42,20 @@ func classesOf(t *testing.T, c *Checks, want string) {
 	}
 }
 
+// What PIPELINE.hcl includes is guarded as PIPELINE.hcl is, in both syntaxes and below the folder of PIPELINE.hcl.
+func TestIncludedPipelines(t *testing.T) {
+	t.Parallel()
+	included := []string{"services/api/PIPELINE.hcl", "web/PIPELINE.hcl.json"}
+	classesOf(t, NewChecks(files{}.tree(), Scope{Include: included}), `
+		1 PIPELINE.hcl PIPELINE.hcl.json services/api/PIPELINE.hcl services/api/PIPELINE.hcl.json web/PIPELINE.hcl web/PIPELINE.hcl.json
+		5 services/PIPELINE.hcl
+	`)
+	classesOf(t, NewChecks(files{}.tree(), Scope{Sub: "sub", Include: included}), `
+		1 sub/PIPELINE.hcl sub/services/api/PIPELINE.hcl sub/web/PIPELINE.hcl.json
+		5 services/api/PIPELINE.hcl
+	`)
+}
+
 // Names alone, in an empty tree: what a patch may add.
 func TestClassByConvention(t *testing.T) {
 	t.Parallel()

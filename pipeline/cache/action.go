@@ -285,9 +285,10 @@ func local(p string) bool {
 	return !ours(p)
 }
 
-// ours reports whether p is in .async, or in the .git of the root or of a repository in it.
+// ours reports whether p is in the .async or .git of the root, of an included pipeline or of a repository in it.
 func ours(p string) bool {
-	return p == ".async" || strings.HasPrefix(p, ".async/") || slices.Contains(strings.Split(p, "/"), ".git")
+	names := strings.Split(p, "/")
+	return slices.Contains(names, ".async") || slices.Contains(names, ".git")
 }
 
 func decodeDigest(b []byte) (d Digest, err error) {

@@ -32,8 +32,10 @@ func TestAffected(t *testing.T) {
 		{[]string{"web/src/sub/"}, "map[deploy:after site go:web/src/sub/ changed site:after web web:web/src/sub/ changed]"},
 		{[]string{"web/.gitignore"}, "map[deploy:after site go:web/.gitignore changed site:after web web:web/.gitignore changed]"},
 		{[]string{"PIPELINE.hcl"}, "map[deploy:PIPELINE.hcl changed go:PIPELINE.hcl changed site:PIPELINE.hcl changed web:PIPELINE.hcl changed]"},
+		{[]string{"api/db/PIPELINE.hcl"}, "map[deploy:api/db/PIPELINE.hcl changed go:api/db/PIPELINE.hcl changed site:api/db/PIPELINE.hcl changed web:api/db/PIPELINE.hcl changed]"},
+		{[]string{"api/"}, "map[deploy:api/ changed go:api/ changed site:api/ changed web:api/ changed]"}, // a submodule
 	} {
-		if got := fmt.Sprint(Affected(c, tasks, tt.paths, []string{"PIPELINE.hcl"}, false)); got != tt.want {
+		if got := fmt.Sprint(Affected(c, tasks, tt.paths, []string{"PIPELINE.hcl", "api/db/PIPELINE.hcl"}, false)); got != tt.want {
 			t.Errorf("%q: %s\nwant %s", tt.paths, got, tt.want)
 		}
 	}

@@ -362,6 +362,28 @@ func TestStaleOutputs(t *testing.T) {
 	}
 }
 
+// The records of an included pipeline, which can be run alone too, are no inputs, also where git does not ignore them.
+func TestRecordsOfAnIncludedPipeline(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Inputs: []string{"sub/**"}})
+	p.write("sub/a", "a")
+	key := func() string {
+		c := p.cache()
+		defer func() { must(t, c.Close()) }()
+		return c.Look(t.Context(), p.config.Tasks[0]).Key
+	}
+	before := key()
+	p.write("sub/.async/runs/x/run.json", "{}")
+	if now := key(); now != before || len(now) != 64 {
+		t.Errorf("%s, and it was %s", now, before)
+	}
+	p.write("sub/.asyncs", "b")
+	if key() == before {
+		t.Error("a file of another name does not count")
+	}
+}
+
 // What a link leads to counts also outside of the root; a link to a folder counts only where all of that is an input.
 func TestLinks(t *testing.T) {
 	t.Parallel()

@@ -191,7 +191,7 @@ func (m *memory) want(named, wanted []pattern) {
 // walk walks the tree, or only some paths.
 func (m *memory) walk(ctx context.Context, only []string) (*tree.Manifest, error) {
 	return tree.Walk(ctx, m.root, tree.Options{Known: m.known, Only: only, Skip: func(p string, isDir bool) bool {
-		if !m.wanted.wants(p, isDir) && (isDir || !isRules(p)) { // see unknown
+		if ours(p) || !m.wanted.wants(p, isDir) && (isDir || !isRules(p)) { // see unknown
 			return true
 		}
 		return isIgnored(m.ignore.Top, p) && !m.named.names(p, isDir)

@@ -116,6 +116,9 @@ func (r *matcher) labelled(n *hclsyntax.Block, w *word) *block {
 	case label != "" && len(n.Labels) == 0 && w.kinds != nil:
 		r.addf(n.TypeRange, "Write "+either(n.Type, w.kinds)+".", "%s does not say of what kind it is", n.Type)
 		return nil
+	case label == "PATH" && len(n.Labels) == 0:
+		r.addf(n.TypeRange, fmt.Sprintf("Write %s %q { … }.", n.Type, "services/api/"+Name), "this %s names no file", n.Type)
+		return nil
 	case label != "" && len(n.Labels) == 0:
 		r.addf(n.TypeRange, fmt.Sprintf("Write %s %q { … }.", n.Type, "name"), "this %s has no name", n.Type)
 		return nil

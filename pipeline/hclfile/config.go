@@ -18,22 +18,27 @@ type decoder struct {
 	c *pipeline.Config
 
 	variables  *variables
+	includer   *includer
 	multiplier *multiplier
 	tasks      *tasks
 	hooks      *hooks
 	agents     *agents
 }
 
-func newDecoder(r *report, abs string, o Options) *decoder {
-	c := &pipeline.Config{File: abs, Root: filepath.Dir(abs)}
+func newDecoder(r *report, s *source, all *reading) *decoder {
+	c := &pipeline.Config{File: s.abs, Root: filepath.Dir(s.abs)}
 	c.Name = filepath.Base(c.Root)
-	values := &reader{newEvaluator(r, c.Root, o.Env)}
-	refs := &references{reader: values, tasks: make(map[string]*declared), agents: make(map[string]*declared)}
+	values := &reader{newEvaluator(r, c.Root, all)}
+	refs := &references{
+		reader: values, tasks: make(map[string]*declared), included: make(map[string]*declared),
+		agents: make(map[string]*declared),
+	}
 	run := &commands{refs}
 	hooks := &hooks{run}
 	return &decoder{
-		references: refs, c: c, variables: &variables{values, o}, multiplier: &multiplier{reader: values},
-		hooks: hooks, tasks: &tasks{commands: run, hooks: hooks, overlapping: map[hcl.Pos]bool{}}, agents: &agents{run},
+		references: refs, c: c, variables: &variables{values, s, all}, includer: &includer{refs, all, s},
+		multiplier: &multiplier{values}, hooks: hooks, agents: &agents{run},
+		tasks: &tasks{commands: run, hooks: hooks, overlapping: map[outputsAt]bool{}},
 	}
 }
 
@@ -42,9 +47,10 @@ func (r *decoder) file(top *block) {
 	r.variables.read(top.of("variable"))
 	r.declareLocals(top.of("locals"))
 
-	entries := make(map[string]hcl.Range) // tasks and jobs share their names: both can be run
+	entries := make(map[string]hcl.Range) // tasks, jobs and includes share their names: they can be run, and api:test is of an include
 	agents := make(map[string]hcl.Range)
 	tasks := make(map[*block]*declared)
+	files := make(map[*block]*decoder)
 	for _, b := range top.blocks {
 		switch b.word.name {
 		case "task":
@@ -57,12 +63,15 @@ func (r *decoder) file(top *block) {
 			}
 		case "job":
 			r.name(b, entries)
+		case "include":
+			files[b] = r.includer.include(b, entries)
 		case "agent":
 			r.name(b, agents)
 			r.references.agents[b.name] = &declared{name: b.name}
 		}
 	}
 
+	r.includer.strayVars()
 	for _, b := range top.of("pipeline") {
 		r.pipeline(b)
 	}
@@ -74,11 +83,26 @@ func (r *decoder) file(top *block) {
 			r.c.Agents = append(r.c.Agents, r.agents.agent(b))
 		case "job":
 			r.c.Jobs = append(r.c.Jobs, r.job(b))
+		case "include":
+			r.take(files[b])
 		}
 	}
 	r.relations()
-	r.tasks.overlaps()
 	r.hooks.binds(r.c)
+}
+
+// take adds what an included file declares.
+func (r *decoder) take(file *decoder) {
+	if file == nil {
+		return
+	}
+	c := file.c
+	r.c.Included = append(r.c.Included, c.Included...)
+	r.c.Tasks = append(r.c.Tasks, c.Tasks...)
+	r.c.Empty = append(r.c.Empty, c.Empty...)
+	r.c.Agents = append(r.c.Agents, c.Agents...)
+	r.c.Jobs = append(r.c.Jobs, c.Jobs...)
+	r.tasks.claims = append(r.tasks.claims, file.tasks.claims...)
 }
 
 func (r *decoder) declareLocals(blocks []*block) {

@@ -41,10 +41,7 @@ type instance struct {
 }
 
 // A multiplier reads for_each and matrix.
-type multiplier struct {
-	*reader
-	instances int // of all tasks so far
-}
+type multiplier struct{ *reader }
 
 // multiple reads for_each and matrix of a task.
 func (r *multiplier) multiple(b *block) *multiple {
@@ -286,7 +283,7 @@ func keyOf(p hcl.KeyValuePair) (string, bool) {
 	return k.AsString(), true
 }
 
-// enough limits the number of instances of a task and of the file.
+// enough limits the number of instances of a task and of all tasks.
 func (r *multiplier) enough(count int, at hcl.Range, b *block) bool {
 	if count > maxInstances {
 		r.addf(at, fmt.Sprintf("A task has at most %d.", maxInstances), "task %q has more than %d instances", b.name,
@@ -294,7 +291,7 @@ func (r *multiplier) enough(count int, at hcl.Range, b *block) bool {
 		return false
 	}
 	if r.instances += count; r.instances > maxAllInstances {
-		r.addf(at, "Multiply fewer tasks.", "the file has more than %d instances", maxAllInstances)
+		r.addf(at, "Multiply fewer tasks.", "there are more than %d instances", maxAllInstances)
 		return false
 	}
 	return true

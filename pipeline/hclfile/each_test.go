@@ -63,22 +63,22 @@ func TestLimitsOfInstances(t *testing.T) {
 		many.WriteString(each(fmt.Sprint("t", i), ""))
 	}
 	for _, c := range []struct{ name, src, want string }{
-		{"all instances", many.String(), "the file has more than 20000 instances"},
+		{"all instances", many.String(), "there are more than 20000 instances"},
 		{
 			"edges", each("a", "") + each("b", "  depends_on = [task.a]\n") + each("c", "  depends_on = [task.a, task.b]\n"),
-			"the tasks of this file name each other more than 1000000 times",
+			"tasks name each other more than 1000000 times",
 		},
 		{
 			"edges with a key", each("a", "") + each("b", "  depends_on = [task.a, task.a[each.key]]\n") + each("c", "  depends_on = [task.a]\n"),
-			"the tasks of this file name each other more than 1000000 times",
+			"tasks name each other more than 1000000 times",
 		},
 		{
 			"text in instances", "locals {\n  b = join(\"\", [for i in range(1000) : \"" + strings.Repeat("x", 100) + "\"])\n}\n" + each("a", "  description = \"${local.b}${each.key}\"\n"),
-			"the values of this file are larger than 64 MiB together",
+			"the values are larger than 64 MiB together",
 		},
 		{
 			"lists in instances", "locals {\n  b = [for i in range(1000) : \"" + strings.Repeat("x", 500) + "\"]\n}\n" + each("a", "  on_fail \"run\" {\n    run = local.b\n  }\n"),
-			"the values of this file are larger than 64 MiB together",
+			"the values are larger than 64 MiB together",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -155,6 +155,19 @@ func load(t testing.TB, src string, o hclfile.Options) (*pipeline.Config, error)
 	return hclfile.Load(path, o)
 }
 
+// tree reads the PIPELINE.hcl, or the PIPELINE.hcl.json, at the top of a tree of files.
+func tree(t testing.TB, files map[string]string, o hclfile.Options) (*pipeline.Config, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		check(t, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
+	}
+	path, err := hclfile.Find(dir)
+	check(t, err)
+	return hclfile.Load(path, o)
+}
+
 // loadJSON reads a text as PIPELINE.hcl.json.
 func loadJSON(t testing.TB, src string, o hclfile.Options) (*pipeline.Config, error) {
 	t.Helper()

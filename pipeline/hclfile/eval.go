@@ -18,6 +18,7 @@ import (
 type evaluator struct {
 	*report
 	*secrets
+	*totals
 	env     func(string) (string, bool)
 	vars    map[string]*variable
 	locals  map[string]*local
@@ -27,8 +28,6 @@ type evaluator struct {
 	rounds  *guard.Rounds // of the loops
 	way     []string      // the locals in progress
 	inst    instance      // the task in progress
-	spent   int           // bytes of the values so far, about
-	broke   bool          // too many of them have been reported
 }
 
 // uses are what evaluations asked for.
@@ -71,9 +70,10 @@ type outcome struct {
 	ok bool // false: the fault has been reported
 }
 
-func newEvaluator(r *report, root string, env func(string) (string, bool)) *evaluator {
+func newEvaluator(r *report, root string, all *reading) *evaluator {
 	e := &evaluator{
-		report: r, secrets: newSecrets(r.src), env: env, root: cty.StringVal(root), rounds: new(guard.Rounds),
+		report: r, secrets: all.secrets.of(r.src), totals: &all.totals, env: all.o.Env, root: cty.StringVal(root),
+		rounds:  new(guard.Rounds),
 		touched: newUses(),
 		vars:    make(map[string]*variable), locals: make(map[string]*local),
 	}
@@ -239,18 +239,18 @@ func (r *evaluator) local(name string, l *local) {
 	l.vars = r.textVars(l.attr.Expr)
 }
 
-// maxSpent is how many bytes all values of a file may take together, about: tasks that are multiplied, or that all
-// take in a large local, would fill the memory.
+// maxSpent is how many bytes all values may take together, about: tasks that are multiplied, or that all take in a
+// large local, would fill the memory.
 const maxSpent = 64 << 20
 
-// spend counts the size of a value towards the limit for the file.
+// spend counts the size of a value towards the limit for all of them.
 func (r *evaluator) spend(size int, expr hcl.Expression) bool {
 	if r.spent += size; r.spent <= maxSpent {
 		return true
 	}
 	if !r.broke {
 		r.broke = true
-		r.add(expr.Range(), "the values of this file are larger than 64 MiB together",
+		r.add(expr.Range(), "the values are larger than 64 MiB together",
 			"Keep data in files of their own, or multiply fewer tasks.")
 	}
 	return false

@@ -179,6 +179,19 @@ const scratchExample = `task "test" {
 }
 `
 
+const includeExample = `variable "region" {
+  default = "eu"
+}
+include "services/api/PIPELINE.hcl" {
+  name      = "api"
+  variables = { region = var.region }
+}
+task "release" {
+  depends_on = [include.api.test]
+  run        = ["./release.sh"]
+}
+`
+
 const jobExample = `task "build" {
   run = ["go", "build", "./..."]
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// maxFaults is how many faults of one file are reported; a file of garbage has a million.
+// maxFaults is how many faults are reported; a file of garbage has a million.
 const maxFaults = 500
 
 // A report collects the faults of one file.
@@ -129,19 +129,30 @@ func (r *report) put(e pipeline.Error) {
 }
 
 // errors returns every fault in file order, or nil when there are only warnings.
-func (r *report) errors(s *secrets) error {
-	all := r.list(s, false)
+func (r *report) errors() error { return errorsOf([]*report{r}, nil) }
+
+// errorsOf returns the faults of several files, one file after the other.
+func errorsOf(files []*report, s *secrets) error {
+	var all pipeline.Errors
+	more := 0
+	for _, r := range files {
+		all = append(all, r.list(s, false)...)
+		more += r.more
+	}
 	if len(all) == 0 {
 		return nil
 	}
-	if r.more > 0 {
+	if tooMany := len(all) - maxFaults; tooMany > 0 {
+		all, more = all[:maxFaults], more+tooMany
+	}
+	if more > 0 {
 		all = append(all, pipeline.Error{
-			Pos:     pipeline.Pos{File: r.path},
-			Summary: fmt.Sprintf("there are %d more faults", r.more),
+			Pos:     pipeline.Pos{File: files[0].path},
+			Summary: fmt.Sprintf("there are %d more faults", more),
 			Detail:  "Correct these first.",
 		})
 	}
-	return pipeline.Errors(all)
+	return all
 }
 
 // list returns the faults of one kind in file order, without any secret value: marks do not stop every leak. There are

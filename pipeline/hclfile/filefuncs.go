@@ -35,13 +35,18 @@ type files struct {
 	texts  map[string]string
 	hashes map[string]string
 	sets   map[string][]string
+	*readTotals
+}
+
+// readTotals are what the functions of all PIPELINE.hcl files of a reading have read together.
+type readTotals struct {
 	size   int // of texts
 	hashed int64
 	walked int
 }
 
-func newFiles(root string) *files {
-	return &files{root: root, texts: make(map[string]string), hashes: make(map[string]string), sets: make(map[string][]string)}
+func newFiles(root string, t *readTotals) *files {
+	return &files{root: root, readTotals: t, texts: make(map[string]string), hashes: make(map[string]string), sets: make(map[string][]string)}
 }
 
 // once returns what an earlier call for the same name found, or finds it. Errors are not kept: they end the reading.

@@ -19,13 +19,13 @@ func Format(path string, src []byte) ([]byte, error) {
 	r := &parser{newReport(path, src)}
 	if strings.HasSuffix(path, ".json") {
 		r.whole("JSON is not formatted", "Format it with a tool for JSON.")
-		return nil, r.errors(nil)
+		return nil, r.errors()
 	}
 	if !r.passes(guard.HCL(r.path, src)) {
-		return nil, r.errors(nil)
+		return nil, r.errors()
 	}
 	r.native(src)
-	if err := r.errors(nil); err != nil {
+	if err := r.errors(); err != nil {
 		return nil, err
 	}
 	out := hclwrite.Format(src)
@@ -36,12 +36,12 @@ func Format(path string, src []byte) ([]byte, error) {
 	}
 	if len(out) > guard.MaxSize {
 		r.whole("formatted, the file would be larger than 1 MiB", "Keep data in files of their own.")
-		return nil, r.errors(nil)
+		return nil, r.errors()
 	}
 	if !sameTokens(src, out) {
 		r.whole("this file cannot be formatted without changing what it says",
 			"Report it, with the file, as a fault of async-pipeline.")
-		return nil, r.errors(nil)
+		return nil, r.errors()
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@
 // (language.go, body.go) → decoder (config.go), with one decoder for each type of block: variables, tasks, hooks,
 // agents. They share a reader of attributes (values.go), which has an evaluator (eval.go, names.go), which has the
 // report of faults (faults.go) and the secrets. At the end the references between tasks are checked (refs.go).
+// A file that another one includes (include.go) is decoded in the same way, then rewritten for that one (embed.go).
 package hclfile
 
 import (
@@ -121,18 +122,18 @@ func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
 	if o.Env == nil {
 		o.Env = func(string) (string, bool) { return "", false }
 	}
-	r := newReport(path, src)
-	body, ok := (&parser{r}).parse(src)
-	if !ok {
-		return nil, r.errors(nil)
+	all := newReading(o)
+	d := all.decode(&source{path: path, abs: abs, vars: o.Vars}, src)
+	if d != nil {
+		d.tasks.overlaps()
 	}
-	d := newDecoder(r, abs, o)
-	d.file((&matcher{r}).block(body, &language))
-	if err := r.errors(d.secrets); err != nil {
+	if err := errorsOf(all.reports, all.secrets); err != nil {
 		return nil, err
 	}
-	d.c.Secrets = d.secretList()
-	d.c.Warnings = r.list(d.secrets, true)
+	d.c.Secrets = all.secrets.all()
+	for _, r := range all.reports {
+		d.c.Warnings = append(d.c.Warnings, r.list(all.secrets, true)...)
+	}
 	return d.c, nil
 }
 

@@ -162,6 +162,9 @@ func TestGoodFilesAsJSON(t *testing.T) {
 				t.Errorf("native and JSON differ:\n%s", diff)
 			}
 			for _, task := range got.Tasks {
+				if task.Pos.File != path {
+					continue // of an included file, which is the same one
+				}
 				lines := strings.Split(string(text), "\n")
 				if line := lines[task.Pos.Line-1]; !strings.HasPrefix(line[task.Pos.Column-1:], `"`+task.Base+`"`) {
 					t.Errorf("%s stands at %v: %s", task.Name, task.Pos, line)

@@ -66,6 +66,14 @@ var language = word{inner: []*word{
 		},
 	},
 	{
+		name: "include", block: true, label: "PATH", example: includeExample,
+		doc: "The tasks, jobs and agents of another " + Name + ", with NAME and a colon in front of their names: see [Included files](#included-files). PATH is relative to the folder of this file and inside it.",
+		inner: []*word{
+			{name: "name", typ: "string", must: true, doc: "What the file is called here: with \"api\" its task test is include.api.test in this file and api:test on the command line. No task, job or other include of this file has the same name."},
+			{name: "variables", typ: "map(any)", def: "{}", doc: "Values of variables of the included file. A sensitive variable may be given to a sensitive one."},
+		},
+	},
+	{
 		name: "job", block: true, label: "NAME", example: jobExample,
 		doc: "A named entry point: run NAME runs its tasks and what they depend on. The job \"default\" is what run without a name runs; without it, that is every task.",
 		inner: []*word{

@@ -116,7 +116,7 @@ func (r *evaluator) foreignName(t hcl.Traversal, at hcl.Range, root string, p pl
 	_, isLocal := r.locals[root]
 	summary := root + " is not a pipeline value"
 	switch {
-	case len(t) > 1 && (root == "task" || root == "agent"):
+	case len(t) > 1 && (root == "task" || root == "agent" || root == "include"):
 		r.addf(at, "It may be used in depends_on, verify, tasks and use only.",
 			"%s.… names a block and is not a value", root)
 	case isVar:

@@ -14,6 +14,13 @@ import (
 type claim struct {
 	task *pipeline.Task
 	at   hcl.Range
+	in   *report // of its file
+}
+
+// An outputsAt is where outputs are declared.
+type outputsAt struct {
+	in *report
+	at hcl.Pos
 }
 
 // overlaps adds a fault for outputs of which the patterns alone show that another task makes them too: a restored result
@@ -49,10 +56,11 @@ func (r *tasks) overlaps() {
 }
 
 func (r *tasks) overlap(c claim, pattern, other string) {
-	if r.overlapping[c.at.Start] {
+	at := outputsAt{c.in, c.at.Start}
+	if r.overlapping[at] {
 		return // of many instances the first is told
 	}
-	r.overlapping[c.at.Start] = true
-	r.addf(c.at, fmt.Sprintf("A stored result of one would undo the other's. Give each its own files, or write cache { enabled = false } in %q.", c.task.Base),
+	r.overlapping[at] = true
+	c.in.addf(c.at, fmt.Sprintf("A stored result of one would undo the other's. Give each its own files, or write cache { enabled = false } in %q.", c.task.Base),
 		"tasks %q and %q both make %s", other, c.task.Name, pattern)
 }

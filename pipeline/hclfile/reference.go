@@ -15,10 +15,10 @@ var types = []struct{ name, doc string }{
 	{"number", "A number, without quotes; a whole one where it counts something."},
 	{"bool", "true or false, without quotes."},
 	{"duration", "Text such as \"500ms\", \"30s\", \"5m\" or \"1h30m\", longer than nothing."},
-	{"path", "Text: a path relative to the root, inside it, with slashes."},
+	{"path", "Text: a path relative to the root, inside it, with slashes. In an included file the folder of that file stands for the root, also in a glob."},
 	{"glob", "Text: a pattern of paths relative to the root, inside it. `*` is anything but a slash, `**` any folders, `{a,b}` either, `[a-z]` one of these."},
 	{"command", "A list is a program and its arguments: no shell. Text is for `/bin/sh -eu -c`: see [Shell text](#shell-text)."},
-	{"task", "A reference, without quotes: task.NAME."},
+	{"task", "A reference, without quotes: task.NAME, include.NAME.TASK, or include.NAME for all tasks of an included file."},
 	{"agent", "A reference, without quotes: agent.NAME."},
 	{inputsType, "A list of patterns, or the word auto, without quotes."},
 	{"type", "The name of a type, without quotes."},
@@ -67,6 +67,26 @@ The first of these that gives one:
 
 What comes from --var or the environment is text, unchanged, where the type is string, number, bool or none; a list, map or
 object is written as in the file: ` + "`--var 'tags=[\"a\", \"b\"]'`" + `. Each value must have the type, also one that another wins over.
+
+## Included files
+
+An ` + "`include`" + ` block adds the tasks, jobs and agents of another PIPELINE.hcl, in a folder below, so that a monorepo is one graph. That file is
+written as if it were alone, and ` + "`async-pipeline run`" + ` in its folder runs it alone, with its own ` + "`.async`" + `.
+
+- Its names get the name of the include and a colon in front, on the command line and on the screen: ` + "`run api:test`" + `, ` + "`run api:build:linux,amd64`" + `,
+  ` + "`run api:verify`" + ` for its job verify. ` + "`run api`" + ` is all its tasks. ` + "`run`" + ` without a name is every task, included ones too, or the job default of
+  the file that is run. A file that it includes as db has ` + "`api:db:test`" + `.
+- The including file names its tasks as ` + "`include.api.test`" + `, ` + "`include.api.build[\"linux\"]`" + `, ` + "`include.api.db.test`" + `, or ` + "`include.api`" + ` for all of
+  them, in depends_on, tasks and verify. The included file names nothing of the file that includes it.
+- Its paths, path.root and file functions are relative to its own folder, and inside it; where a task says no dir, it works there. An agent of
+  it works in the root of the run; where its command is a path, that is relative to the included file.
+- Its variables and locals are its own. A variable gets its value from ` + "`--var api:NAME=VALUE`" + `, else from ` + "`variables`" + ` of the include block, else
+  from its default. --var-file and ` + "`ASYNC_PIPELINE_VAR_NAME`" + ` are for the file that is run. ` + "`secret(\"NAME\")`" + ` and env read the same environment.
+- pass_env of its pipeline block is for its tasks and those of what it includes. name, concurrency and keep_runs count where it is run itself.
+- The path is written plainly: relative, with slashes, without ` + "`..`" + `, and no part of it is a link. The file is called PIPELINE.hcl or
+  PIPELINE.hcl.json. A file is included once: its tasks would otherwise run twice on the same files. At most 200 files with 16 MiB together
+  are included, at most 10 deep.
+- A change of any of the files affects every task (` + "`--affected`" + `, ` + "`--watch`" + `). A fix that touches one is flagged, as one that touches PIPELINE.hcl.
 
 ## Types
 
@@ -127,7 +147,7 @@ func Reference() []byte {
 	}
 	b.WriteString(referenceShell)
 	b.WriteString("\n## Functions\n\nA call is `NAME(a, b)`; an argument that may be repeated has … behind it.\n\n| function | what it gives |\n|---|---|\n")
-	all := newEvaluator(newReport("", nil), "", nil).funcs
+	all := newEvaluator(newReport("", nil), "", newReading(Options{})).funcs
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", signature(name, all[name]), cell(functionDoc(name, all[name])))
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// maxEdges is how many references there may be between the tasks of a file, each instance counted: task.a in a
+// maxEdges is how many references there may be between tasks, each instance counted: task.a in a
 // thousand instances, with a thousand instances of a, is a million.
 const maxEdges = 1_000_000
 
@@ -23,24 +23,27 @@ const maxEdges = 1_000_000
 // the file, each instance counted.
 type references struct {
 	*reader
-	tasks  map[string]*declared
-	agents map[string]*declared
-	names  []string // of all tasks
-	deps   []refsOf // depends_on
-	verify []refsOf
-	allows []allowing
-	edges  int
-	stamp  []int // who was the last to name a task: for lists without doubles
-	stamps int
+	tasks    map[string]*declared
+	included map[string]*declared // included files, and their tasks: api, api:test
+	agents   map[string]*declared
+	names    []string // of all tasks
+	deps     []refsOf // depends_on
+	verify   []refsOf
+	allows   []allowing
+	stamp    []int // who was the last to name a task: for lists without doubles
+	stamps   int
 }
 
-// A declared name is that of one task, or of its instances, which have consecutive numbers.
+// A declared name is that of one task, of its instances or of an included file. Instances, and the tasks of a file, have
+// consecutive numbers.
 type declared struct {
-	name  string
-	first int
-	count int
-	of    *multiple
-	keys  map[string]int // key → number of the task
+	name   string
+	first  int
+	count  int
+	of     *multiple
+	keys   map[string]int // key → number of the task
+	file   bool           // of an included file
+	unread bool           // that cannot be understood: what refers to it is no fault
 }
 
 // refsOf are the references of one task.
@@ -71,17 +74,21 @@ func (r *references) declare(name string, m *multiple) *declared {
 	d := &declared{name: name, first: len(r.names), count: 1, of: m}
 	r.tasks[name] = d
 	if m == nil || m.root == "" && !m.broken {
-		r.names = append(r.names, name)
-		r.stamp = append(r.stamp, 0)
+		r.enlist(name)
 		return d
 	}
 	d.count, d.keys = len(m.keys), make(map[string]int, len(m.keys))
 	for _, key := range m.keys {
 		d.keys[key] = len(r.names)
-		r.names = append(r.names, pipeline.InstanceName(name, key))
-		r.stamp = append(r.stamp, 0)
+		r.enlist(pipeline.InstanceName(name, key))
 	}
 	return d
+}
+
+// enlist gives a task the next number.
+func (r *references) enlist(name string) {
+	r.names = append(r.names, name)
+	r.stamp = append(r.stamp, 0)
 }
 
 // refs reads a list of references to tasks.
@@ -132,7 +139,7 @@ func (r *references) notTooMany(all refList, at hcl.Range) refList {
 		return all
 	}
 	r.addf(at, "Let them wait for one task that waits for all the others.",
-		"the tasks of this file name each other more than %d times", maxEdges)
+		"tasks name each other more than %d times", maxEdges)
 	return refList{}
 }
 
@@ -149,12 +156,22 @@ func (r *references) ref(expr hcl.Expression, kind, what string) (to ref, keyed,
 		detail := fmt.Sprintf("Write %s.NAME.", kind)
 		if v, diags := guard.Evaluate(expr, nil); !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() &&
 			!v.IsNull() {
-			if name := strings.TrimPrefix(v.AsString(), kind+"."); known[name] != nil {
+			switch name := strings.TrimPrefix(v.AsString(), kind+"."); {
+			case known[name] != nil:
 				detail = fmt.Sprintf("Write %s.%s, without quotes.", kind, name)
+			case kind == "task" && strings.HasPrefix(name, "include."):
+				detail = fmt.Sprintf("Write %s, without quotes.", name)
 			}
 		}
 		r.add(at, mustRefer, detail)
 		return ref{}, false, false
+	}
+	if kind == "task" && t.RootName() == "include" {
+		d := r.includedRef(t, key, at, mustRefer)
+		if d == nil {
+			return ref{}, false, false
+		}
+		return r.one(d, key, at)
 	}
 	name, has := step(t)
 	switch {
@@ -168,19 +185,22 @@ func (r *references) ref(expr hcl.Expression, kind, what string) (to ref, keyed,
 		r.wrongWord(at, fmt.Sprintf("there is no %s %q", kind, name), name, slices.Sorted(maps.Keys(known)),
 			fmt.Sprintf("Declare it: %s %q { … }", kind, name))
 		return ref{}, false, false
-	}
-	d := known[name]
-	to = ref{d, d.first, d.count, key == nil, at}
-	switch {
 	case len(t) > 2:
 		r.add(at, mustRefer, fmt.Sprintf(`Write %s.%s, or %s.%s["KEY"] for one of several instances.`, kind, name,
 			kind, name))
 		return ref{}, false, false
-	case key == nil:
-		return to, false, true
-	case d.keys == nil:
+	case key != nil && known[name].keys == nil:
 		r.addf(at, fmt.Sprintf("Write %s.%s.", kind, name), "%s %q is one, without instances", kind, name)
 		return ref{}, true, false
+	}
+	return r.one(known[name], key, at)
+}
+
+// one returns the reference to a task, or to the instance that a key names.
+func (r *references) one(d *declared, key hcl.Expression, at hcl.Range) (to ref, keyed, ok bool) {
+	to = ref{d, d.first, d.count, key == nil, at}
+	if key == nil {
+		return to, false, true
 	}
 	to.first, ok = r.refKey(key, d)
 	to.count = 1
@@ -224,11 +244,12 @@ func reference(expr hcl.Expression) (t hcl.Traversal, key hcl.Expression, diags 
 		return t, index.Key, diags
 	}
 	t, diags = hcl.AbsTraversalForExpr(expr)
-	if diags.HasErrors() || len(t) != 3 {
+	if diags.HasErrors() || len(t) != 3 && !(len(t) > 3 && t.RootName() == "include") {
 		return t, nil, diags
 	}
-	if index, ok := t[2].(hcl.TraverseIndex); ok {
-		return t[:2], &hclsyntax.LiteralValueExpr{Val: index.Key, SrcRange: index.SrcRange}, nil
+	last := len(t) - 1
+	if index, ok := t[last].(hcl.TraverseIndex); ok {
+		return t[:last], &hclsyntax.LiteralValueExpr{Val: index.Key, SrcRange: index.SrcRange}, nil
 	}
 	return t, nil, nil
 }

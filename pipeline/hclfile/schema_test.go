@@ -110,9 +110,12 @@ func TestExamples(t *testing.T) {
 		if strings.Contains(src, `variable "go"`) {
 			o.Vars = map[string]string{"go": "go"} // it need not have a default
 		}
-		c, err := load(t, src, o)
+		c, err := tree(t, map[string]string{
+			hclfile.Name:                src,
+			"services/api/PIPELINE.hcl": "variable \"region\" {\n  default = \"us\"\n}\ntask \"test\" {\n  run = [\"./test.sh\", var.region]\n}\n",
+		}, o)
 		if c != nil {
-			c.File, c.Root, c.Name = "", "", ""
+			c.File, c.Included, c.Root, c.Name = "", nil, "", ""
 			withoutPlaces(c)
 		}
 		return c, err

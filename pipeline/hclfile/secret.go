@@ -16,7 +16,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
 
-// secrets are the values that must not be shown, by value, and the names given to secret().
+// secrets are the values that must not be shown, by value, and the names given to secret(). All files of a reading share
+// the maps.
 type secrets struct {
 	file   []byte              // a text in it is no secret
 	values map[string]string   // value → name
@@ -32,8 +33,13 @@ type secretMark struct{ name string }
 // length, a yes or a no; nobody could keep them out of a log.
 const minDerived = 6
 
-func newSecrets(file []byte) *secrets {
-	return &secrets{file: file, values: make(map[string]string), raw: make(map[string][]string), absent: make(map[string]bool)}
+func newSecrets() *secrets {
+	return &secrets{values: make(map[string]string), raw: make(map[string][]string), absent: make(map[string]bool)}
+}
+
+// of returns the same secrets for the expressions of one file.
+func (r *secrets) of(file []byte) *secrets {
+	return &secrets{file: file, values: r.values, raw: r.raw, absent: r.absent}
 }
 
 func (r *secrets) keep(value, name string) {
@@ -181,7 +187,7 @@ func secretCalls(names map[string]bool) string {
 	return strings.Join(calls, " and ")
 }
 
-func (r *secrets) secretList() []pipeline.Secret {
+func (r *secrets) all() []pipeline.Secret {
 	var all []pipeline.Secret
 	for value, name := range r.values {
 		all = append(all, pipeline.Secret{Name: name, Value: value})

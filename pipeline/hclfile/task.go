@@ -17,7 +17,7 @@ type tasks struct {
 	hooks *hooks
 
 	claims      []claim
-	overlapping map[hcl.Pos]bool // outputs that have a fault already
+	overlapping map[outputsAt]bool // outputs that have a fault already
 }
 
 // instances reads a task block: one task, or an instance for each element. After three instances with faults of
@@ -84,7 +84,7 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 	t.Service = r.service(b)
 	t.Reads = slices.Sorted(maps.Keys(r.touched.files))
 	if a := b.attrs["outputs"]; a != nil && t.HasInputs() && !t.Cache.Disabled {
-		r.claims = append(r.claims, claim{t, a.Range})
+		r.claims = append(r.claims, claim{t, a.Range, r.report})
 	}
 	return t
 }

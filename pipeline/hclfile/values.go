@@ -427,17 +427,21 @@ func (r *reader) need(b *block, name, detail, format string, args ...any) *hcl.A
 
 // name checks that a block's name is valid and that no block before it has the same.
 func (r *reader) name(b *block, first map[string]hcl.Range) bool {
-	if !hclsyntax.ValidIdentifier(b.name) {
-		r.addf(b.nameAt, "A name begins with a letter and goes on with letters, digits, _ and -.",
-			"%q is not a valid name", b.name)
+	return r.newName(b.name, b.nameAt, first)
+}
+
+func (r *reader) newName(name string, at hcl.Range, first map[string]hcl.Range) bool {
+	if !hclsyntax.ValidIdentifier(name) {
+		r.addf(at, "A name begins with a letter and goes on with letters, digits, _ and -.",
+			"%q is not a valid name", name)
 		return false
 	}
-	if at, ok := first[b.name]; ok {
-		r.addf(b.nameAt, fmt.Sprintf("The first is on line %d; give one of them another name.", at.Start.Line),
-			"%q is declared a second time", b.name)
+	if before, ok := first[name]; ok {
+		r.addf(at, fmt.Sprintf("The first is on line %d; give one of them another name.", before.Start.Line),
+			"%q is declared a second time", name)
 		return false
 	}
-	first[b.name] = b.nameAt
+	first[name] = at
 	return true
 }
 

@@ -35,7 +35,10 @@ type fileValue struct {
 // varFiles reads them in the order given, in which the later wins.
 func (r *variables) varFiles(secret bool) []*varFile {
 	var all []*varFile
-	for _, path := range r.o.VarFiles {
+	if r.of.by != nil {
+		return nil // they are for the file that was run
+	}
+	for _, path := range r.all.o.VarFiles {
 		src, err := readFile(path, true)
 		if err != nil {
 			e := pipeline.Error{Pos: pipeline.Pos{File: path}, Summary: "the file that --var-file names cannot be read", Detail: err.Error() + "."}

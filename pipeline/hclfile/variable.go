@@ -25,7 +25,8 @@ const VarPrefix = "ASYNC_PIPELINE_VAR_"
 // variables reads variable blocks, files of variables, and what comes from the command line and the environment.
 type variables struct {
 	*reader
-	o Options
+	of  *source
+	all *reading
 }
 
 // A variable is one variable block and the value it got.
@@ -41,6 +42,7 @@ type given struct {
 	value cty.Value
 	text  string                       // as it was typed, where it was typed
 	from  string                       // "It comes from --var go."
+	uses  uses                         // what went into it
 	fault func(summary, detail string) // adds a fault at the place to correct
 }
 
@@ -67,10 +69,16 @@ func (r *variables) read(blocks []*block) {
 	for _, b := range fine {
 		r.validations(b)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.o.Vars)) {
-		if _, ok := r.vars[name]; !ok {
-			e := pipeline.Error{Pos: pipeline.Pos{File: r.path}, Summary: fmt.Sprintf("--var gives %q, but there is no variable of that name", name)}
+	for _, name := range slices.Sorted(maps.Keys(r.of.vars)) {
+		if _, ok := r.vars[name]; !ok && !strings.Contains(name, ":") { // with one: see strayVars
+			e := pipeline.Error{Pos: pipeline.Pos{File: r.path}, Summary: fmt.Sprintf("--var gives %q, but there is no variable of that name", r.of.variable(name))}
 			r.put(r.noVariable(e, name))
+		}
+	}
+	for name, p := range r.of.given {
+		if _, ok := r.vars[name]; !ok {
+			p.in.wrongWord(p.nameAt, fmt.Sprintf("include %q has no variable %q", r.of.name, name), name, r.varNames(),
+				fmt.Sprintf("Declare it in %s: variable %q { … }", r.of.rel, name))
 		}
 	}
 	for _, f := range files {
@@ -116,23 +124,28 @@ func (r *variables) variable(b *block, secret bool, files []*varFile) *variable 
 	// is gone.
 	var value cty.Value
 	var from string
-	for _, g := range r.givens(b, typ, files) {
+	outside := newUses()
+	for _, g := range r.givens(b, typ, files, secret) {
 		v, fine := r.fromOutside(b, g, typ, defaults, secret)
 		if ok = ok && fine; fine {
-			value, from = v, g.from
+			value, from, outside = v, g.from, newUses()
+			outside.add(g.uses)
 		}
 	}
 	switch {
 	case !ok:
 		return bad
 	case value != cty.NilVal:
-		touched = newUses()
+		touched = outside
 	case fallback != cty.NilVal:
 		value, from = fallback, "It is the default."
 	default:
 		if !b.faulty {
-			r.addf(b.at, fmt.Sprintf("Give one with --var %s=VALUE, with --var-file or with %s%s, or write a default.",
-				b.name, VarPrefix, b.name),
+			do := fmt.Sprintf("with --var-file or with %s%s", VarPrefix, b.name)
+			if r.of.by != nil {
+				do = "in variables of the include block"
+			}
+			r.addf(b.at, fmt.Sprintf("Give one with --var %s=VALUE, %s, or write a default.", r.of.variable(b.name), do),
 				"variable %q has no value", b.name)
 		}
 		return bad
@@ -208,7 +221,7 @@ func reason(err error, name string, secret bool) string {
 }
 
 // givens returns the values that come from outside. A later one replaces those before it.
-func (r *variables) givens(b *block, typ cty.Type, files []*varFile) []given {
+func (r *variables) givens(b *block, typ cty.Type, files []*varFile, secret bool) []given {
 	var all []given
 	typed := func(text, how string) {
 		g := given{value: cty.StringVal(text), text: text, from: fmt.Sprintf("It comes from %s.", how)}
@@ -220,8 +233,19 @@ func (r *variables) givens(b *block, typ cty.Type, files []*varFile) []given {
 		}
 		all = append(all, g)
 	}
-	if text, ok := r.o.Env(VarPrefix + b.name); ok {
+	if text, ok := r.env(VarPrefix + b.name); ok && r.of.by == nil {
 		typed(text, VarPrefix+b.name)
+	}
+	if p := r.of.given[b.name]; p != nil {
+		all = append(all, given{
+			value: p.value, from: fmt.Sprintf("It comes from variables of include %q.", r.of.name), uses: r.of.touched,
+			fault: func(summary, detail string) {
+				p.in.addf(p.at, detail, "the value of %q %s", b.name, summary)
+			},
+		})
+		if p.secret && !secret {
+			all[len(all)-1].fault("is secret, and the variable is not", fmt.Sprintf("Write sensitive = true in variable %q of %s.", b.name, r.of.rel))
+		}
 	}
 	for _, f := range files {
 		if v, ok := f.values[b.name]; ok {
@@ -234,8 +258,8 @@ func (r *variables) givens(b *block, typ cty.Type, files []*varFile) []given {
 			})
 		}
 	}
-	if text, ok := r.o.Vars[b.name]; ok {
-		typed(text, "--var "+b.name)
+	if text, ok := r.of.vars[b.name]; ok {
+		typed(text, "--var "+r.of.variable(b.name))
 	}
 	return all
 }

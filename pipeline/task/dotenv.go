@@ -26,8 +26,10 @@ const maxDotenv = 1 << 20
 // usually one person's own and not in the repository.
 func (b *builder) dotenv(dir string) error {
 	for _, file := range b.t.Dotenv {
-		text, err := readDotenv(onDisk(dir, b.box), file)
-		if errors.Is(err, fs.ErrNotExist) {
+		rel := filepath.FromSlash(path.Clean(file))
+		at := onDisk(filepath.Join(dir, rel), b.box)
+		text, err := readDotenv(strings.TrimSuffix(at, rel), file)
+		if errors.Is(err, fs.ErrNotExist) || b.box.Base != "" && isRemoved(at) {
 			continue
 		}
 		if err != nil {
@@ -46,6 +48,12 @@ func (b *builder) dotenv(dir string) error {
 		}
 	}
 	return nil
+}
+
+// isRemoved reports whether a path of a copy that has only what differs is the mark of what was removed.
+func isRemoved(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeCharDevice != 0
 }
 
 // readDotenv reads a regular file below root. It follows no link out of root and does not block on a pipe. The

@@ -307,3 +307,44 @@ func TestDotenvOfACopy(t *testing.T) {
 		}
 	}
 }
+
+// In a copy that has only what differs from a base, the folder and the dotenv file of a task may be in the base.
+func TestFilesOfABase(t *testing.T) {
+	t.Parallel()
+	task := &pipeline.Task{Name: "x", Dir: "sub", Dotenv: []string{"sub/.env"}}
+	r := layered(t, task, nil)
+	base, copied, outside := t.TempDir(), t.TempDir(), t.TempDir()
+	write := func(dir, name, text string) {
+		t.Helper()
+		at := filepath.Join(dir, name)
+		check(t, os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), 0o600))
+	}
+	write(base, "sub/.env", "A=base")
+	check(t, os.Mkdir(filepath.Join(r.Config.Root, "sub"), 0o700), os.Symlink(outside, filepath.Join(base, "out")), os.Symlink("sub", filepath.Join(base, "in")),
+		os.Symlink(filepath.Join(r.Config.Root, "sub"), filepath.Join(base, "absolute")))
+	box := sandbox.Box{Tier: sandbox.View, Tree: r.Config.Root, Copy: copied, Base: base, Work: t.TempDir()}
+	env := func() []string {
+		t.Helper()
+		env, _, err := environment(r, task, box)
+		check(t, err)
+		return env
+	}
+	if got := env(); !slices.Contains(got, "A=base") {
+		t.Errorf("%v", got)
+	}
+	for dir, want := range map[string]string{"sub": "", "in": "", "absolute": "", "none": "does not exist", "out": "outside the root"} {
+		task.Dir = dir
+		at, err := workDir(r.Config.Root, task, box)
+		if want == "" && (err != nil || at != filepath.Join(r.Config.Root, dir)) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %s, %v", dir, at, err)
+		}
+	}
+	write(copied, "sub/.env", "A=copy")
+	if got := env(); !slices.Contains(got, "A=copy") {
+		t.Errorf("%v", got)
+	}
+	task.Dir = "sub"
+	if _, err := workDir(r.Config.Root, task, box); err != nil {
+		t.Error(err)
+	}
+}

@@ -61,30 +61,59 @@ func resolve(dir, at string, box sandbox.Box) (to string, inside bool) {
 	return to, err == nil && filepath.IsLocal(rel)
 }
 
-// realPath returns the path on the disk without links. In View a link to the tree's path leads to the copy.
+// realPath returns a path as a command in the box sees it, without links. In View a link to the tree's path leads to the
+// copy.
 func realPath(path string, box sandbox.Box) (string, error) {
 	for range 40 {
 		to, err := filepath.EvalSymlinks(onDisk(path, box))
 		if err != nil {
 			return "", err
 		}
-		if path = onDisk(to, box); path == to {
+		if to = inBox(to, box); to == path {
 			return to, nil
 		}
+		path = to
 	}
 	return "", fmt.Errorf("%s: too many links", path)
 }
 
-// onDisk maps a path that a command in the box sees to the disk: in View the copy is mounted at the tree's path.
+// onDisk maps a path that a command in the box sees to the disk: in View the copy is mounted at the tree's path. Where
+// the copy has only what differs from a base, the rest is in the base.
 func onDisk(path string, box sandbox.Box) string {
 	if box.Tier != sandbox.View || box.Copy == "" || box.Tree == "" {
 		return path
 	}
-	rel, err := filepath.Rel(box.Tree, path)
-	if err != nil || !filepath.IsLocal(rel) {
+	rel, ok := below(box.Tree, path)
+	if !ok {
 		return path
 	}
-	return filepath.Join(box.Copy, rel)
+	at := filepath.Join(box.Copy, rel)
+	if box.Base != "" {
+		if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
+			return filepath.Join(box.Base, rel)
+		}
+	}
+	return at
+}
+
+// inBox is the inverse of onDisk, for a path without links.
+func inBox(path string, box sandbox.Box) string {
+	if box.Tier != sandbox.View || box.Tree == "" {
+		return path
+	}
+	for _, dir := range []string{box.Copy, box.Base} {
+		real, err := filepath.EvalSymlinks(dir)
+		if rel, ok := below(real, path); dir != "" && err == nil && ok {
+			return filepath.Join(box.Tree, rel)
+		}
+	}
+	return path
+}
+
+// below returns the path of what is in dir.
+func below(dir, path string) (string, bool) {
+	rel, err := filepath.Rel(dir, path)
+	return rel, err == nil && filepath.IsLocal(rel)
 }
 
 // unrunnable returns why the program of a task could not be run, or "" when it ran and failed by itself.

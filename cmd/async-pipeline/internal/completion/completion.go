@@ -186,6 +186,11 @@ func (l *lookup) names(args []string) []cobra.Completion {
 		words = add(words, args, j.Name, "job: "+strings.Join(j.Tasks, ", "))
 	}
 	for i, t := range c.Tasks {
+		for end, letter := range t.Base {
+			if file := t.Base[:end]; letter == ':' && (i == 0 || !strings.HasPrefix(c.Tasks[i-1].Base, file+":")) {
+				words = add(words, args, file, "every task of "+file)
+			}
+		}
 		if t.Base != "" && t.Base != t.Name && (i == 0 || c.Tasks[i-1].Base != t.Base) {
 			words = add(words, args, t.Base, "every "+t.Base+"[…]")
 		}

@@ -187,3 +187,7 @@ task "database" {
     run = ["true"]
   }
 }
+include "services/web/PIPELINE.hcl" {
+  name      = "web_site"
+  variables = { port = 5173 }
+}
