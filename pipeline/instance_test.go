@@ -162,8 +162,12 @@ func TestNamesOfIncludedTasks(t *testing.T) {
 	}
 	// Without a configuration the names in a record decide.
 	for _, x := range []struct{ typed, names, want string }{
-		{"api:test", "api:test lint", "api:test"}, {"api:test", `api["test"] lint`, `api["test"]`}, {"api:test", `api["test"] api:test`, "api:test"},
-		{"api:build[x]", `lint api:build["x"]`, `api:build["x"]`}, {"api:tset", "api:test", "api:tset"}, {"lint", "lint", "lint"},
+		{"api:test", "api:test lint", "api:test"},
+		{"api:test", `api["test"] lint`, `api["test"]`},
+		{"api:test", `api["test"] api:test`, "api:test"},
+		{"api:build[x]", `lint api:build["x"]`, `api:build["x"]`},
+		{"api:tset", "api:test", "api:tset"},
+		{"lint", "lint", "lint"},
 	} {
 		if got := pipeline.Meant(x.typed, strings.Fields(x.names)); got != x.want {
 			t.Errorf("Meant(%s, %s) = %s, want %s", x.typed, x.names, got, x.want)

@@ -20,19 +20,21 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/access"
 )
 
 // A nameCall is a system call that names a path.
 type nameCall struct {
 	number     uint32
-	kind       AccessKind
+	kind       access.Kind
 	dir, path  int8 // the arguments that have them, from 0; dir -1: the working directory; path -1: the folder dir itself
 	flags      int8 // the argument with AT_EMPTY_PATH; -1: none
 	open       int8 // the argument with the flags of an open(2); -1: none
 	from, name int8 // of a call with two paths: the arguments of the one that is read; name -1: none
 }
 
-func call(number uint32, kind AccessKind, dir, path int8) nameCall {
+func call(number uint32, kind access.Kind, dir, path int8) nameCall {
 	return nameCall{number: number, kind: kind, dir: dir, path: path, flags: -1, open: -1, from: -1, name: -1}
 }
 
@@ -50,24 +52,24 @@ var observed = map[string]struct {
 	uring uint32 // io_uring_setup, which is refused: through a ring, files are opened without further calls
 }{
 	"amd64": {unix.AUDIT_ARCH_X86_64, []nameCall{
-		call(2, Read, -1, 0).opens(1), call(257, Read, 0, 1).opens(2), call(437, Read, 0, 1).opens(openHow), call(85, Made, -1, 0),
-		call(59, Read, -1, 0), call(322, Read, 0, 1).empty(4),
-		call(4, Looked, -1, 0), call(6, Looked, -1, 0), call(21, Looked, -1, 0), call(80, Looked, -1, 0),
-		call(262, Looked, 0, 1).empty(3), call(332, Looked, 0, 1).empty(2), call(269, Looked, 0, 1), call(439, Looked, 0, 1).empty(3),
-		call(89, Read, -1, 0), call(267, Read, 0, 1), call(217, Listed, 0, -1), call(78, Listed, 0, -1),
-		call(82, Made, -1, 1).reads(-1, 0), call(264, Made, 2, 3).reads(0, 1), call(316, Made, 2, 3).reads(0, 1),
-		call(86, Made, -1, 1).reads(-1, 0), call(265, Made, 2, 3).reads(0, 1),
-		call(88, Made, -1, 1), call(266, Made, 1, 2), call(83, Made, -1, 0), call(258, Made, 0, 1), call(133, Made, -1, 0), call(259, Made, 0, 1),
-		call(155, Blind, -1, -1), call(161, Blind, -1, -1), call(165, Blind, -1, -1), call(429, Blind, -1, -1), call(304, Blind, -1, -1),
+		call(2, access.Read, -1, 0).opens(1), call(257, access.Read, 0, 1).opens(2), call(437, access.Read, 0, 1).opens(openHow), call(85, access.Made, -1, 0),
+		call(59, access.Read, -1, 0), call(322, access.Read, 0, 1).empty(4),
+		call(4, access.Looked, -1, 0), call(6, access.Looked, -1, 0), call(21, access.Looked, -1, 0), call(80, access.Looked, -1, 0),
+		call(262, access.Looked, 0, 1).empty(3), call(332, access.Looked, 0, 1).empty(2), call(269, access.Looked, 0, 1), call(439, access.Looked, 0, 1).empty(3),
+		call(89, access.Read, -1, 0), call(267, access.Read, 0, 1), call(217, access.Listed, 0, -1), call(78, access.Listed, 0, -1),
+		call(82, access.Made, -1, 1).reads(-1, 0), call(264, access.Made, 2, 3).reads(0, 1), call(316, access.Made, 2, 3).reads(0, 1),
+		call(86, access.Made, -1, 1).reads(-1, 0), call(265, access.Made, 2, 3).reads(0, 1),
+		call(88, access.Made, -1, 1), call(266, access.Made, 1, 2), call(83, access.Made, -1, 0), call(258, access.Made, 0, 1), call(133, access.Made, -1, 0), call(259, access.Made, 0, 1),
+		call(155, access.Blind, -1, -1), call(161, access.Blind, -1, -1), call(165, access.Blind, -1, -1), call(429, access.Blind, -1, -1), call(304, access.Blind, -1, -1),
 	}, 425},
 	"arm64": {unix.AUDIT_ARCH_AARCH64, []nameCall{
-		call(56, Read, 0, 1).opens(2), call(437, Read, 0, 1).opens(openHow),
-		call(221, Read, -1, 0), call(281, Read, 0, 1).empty(4),
-		call(49, Looked, -1, 0), call(79, Looked, 0, 1).empty(3), call(291, Looked, 0, 1).empty(2), call(48, Looked, 0, 1), call(439, Looked, 0, 1).empty(3),
-		call(78, Read, 0, 1), call(61, Listed, 0, -1),
-		call(38, Made, 2, 3).reads(0, 1), call(276, Made, 2, 3).reads(0, 1), call(37, Made, 2, 3).reads(0, 1),
-		call(36, Made, 1, 2), call(34, Made, 0, 1), call(33, Made, 0, 1),
-		call(41, Blind, -1, -1), call(51, Blind, -1, -1), call(40, Blind, -1, -1), call(429, Blind, -1, -1), call(265, Blind, -1, -1),
+		call(56, access.Read, 0, 1).opens(2), call(437, access.Read, 0, 1).opens(openHow),
+		call(221, access.Read, -1, 0), call(281, access.Read, 0, 1).empty(4),
+		call(49, access.Looked, -1, 0), call(79, access.Looked, 0, 1).empty(3), call(291, access.Looked, 0, 1).empty(2), call(48, access.Looked, 0, 1), call(439, access.Looked, 0, 1).empty(3),
+		call(78, access.Read, 0, 1), call(61, access.Listed, 0, -1),
+		call(38, access.Made, 2, 3).reads(0, 1), call(276, access.Made, 2, 3).reads(0, 1), call(37, access.Made, 2, 3).reads(0, 1),
+		call(36, access.Made, 1, 2), call(34, access.Made, 0, 1), call(33, access.Made, 0, 1),
+		call(41, access.Blind, -1, -1), call(51, access.Blind, -1, -1), call(40, access.Blind, -1, -1), call(429, access.Blind, -1, -1), call(265, access.Blind, -1, -1),
 	}, 425},
 }[runtime.GOARCH]
 
@@ -125,7 +127,7 @@ func observing() []unix.SockFilter {
 // observer calls seen for the notices of a listener. It belongs to one goroutine.
 type observer struct {
 	listener int
-	seen     func(Access)
+	seen     func(access.Path)
 	calls    map[uint32]nameCall
 	told     map[string]bool // reasons of Blind
 	memory   [unix.PathMax]byte
@@ -183,7 +185,7 @@ func (o *observer) follow() {
 func (o *observer) blind(why string) {
 	if !o.told[why] {
 		o.told[why] = true
-		o.seen(Access{Blind, why})
+		o.seen(access.Path{Kind: access.Blind, Name: why})
 	}
 }
 
@@ -196,12 +198,12 @@ func (o *observer) look(n *notification) {
 		return
 	case !ok:
 		return
-	case c.kind == Blind:
+	case c.kind == access.Blind:
 		o.blind("it changes what paths mean: it mounts, or changes its root folder")
 		return
 	}
 	if c.name >= 0 {
-		o.tell(n, Read, c.from, c.name)
+		o.tell(n, access.Read, c.from, c.name)
 	}
 	kind := c.kind
 	if c.open >= 0 {
@@ -224,25 +226,25 @@ func (o *observer) look(n *notification) {
 }
 
 // opened returns what an open with flags wants; 0: nothing that has a name.
-func opened(flags uint64) AccessKind {
+func opened(flags uint64) access.Kind {
 	switch {
 	case flags&unix.O_TMPFILE == unix.O_TMPFILE:
 		return 0
 	case flags&unix.O_PATH != 0:
-		return Looked
+		return access.Looked
 	case flags&unix.O_TRUNC != 0, flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0:
-		return Made
+		return access.Made
 	case flags&unix.O_ACCMODE != unix.O_RDONLY, flags&unix.O_CREAT != 0:
-		return Written
+		return access.Written
 	}
-	return Read
+	return access.Read
 }
 
 // tell reads a path of the process that waits, and tells of it.
-func (o *observer) tell(n *notification, kind AccessKind, dir, path int8) {
+func (o *observer) tell(n *notification, kind access.Kind, dir, path int8) {
 	if path < 0 {
 		if at := folderOf(n, dir); at != "" {
-			o.seen(Access{kind, filepath.Clean(at)})
+			o.seen(access.Path{Kind: kind, Name: filepath.Clean(at)})
 		}
 		return
 	}
@@ -265,7 +267,7 @@ func (o *observer) tell(n *notification, kind AccessKind, dir, path int8) {
 		}
 		name = from + "/" + name
 	}
-	o.seen(Access{kind, filepath.Clean(name)})
+	o.seen(access.Path{Kind: kind, Name: filepath.Clean(name)})
 }
 
 // folderOf returns the path of the folder that an argument is, or of the working directory; empty if the process has ended,
@@ -319,7 +321,7 @@ func sendListener(listener int, err error) error {
 }
 
 // instructSeen is instruct for an inner process that sends a listener. done is closed when nothing more is seen.
-func instructSeen(ours *os.File, s spec, seen func(Access)) (entered <-chan refusal, done <-chan struct{}) {
+func instructSeen(ours *os.File, s spec, seen func(access.Path)) (entered <-chan refusal, done <-chan struct{}) {
 	end, over := make(chan refusal, 1), make(chan struct{})
 	go func() {
 		var r refusal
@@ -334,11 +336,11 @@ func instructSeen(ours *os.File, s spec, seen func(Access)) (entered <-chan refu
 				close(over)
 			}()
 		case len(said) > 0 && said[0] == cannotSee:
-			seen(Access{Blind, string(said[1:])})
+			seen(access.Path{Kind: access.Blind, Name: string(said[1:])})
 		case len(said) > 0:
 			rest = io.MultiReader(bytes.NewReader(said), ours)
 		default:
-			seen(Access{Blind, err.Error()})
+			seen(access.Path{Kind: access.Blind, Name: err.Error()})
 		}
 		if fd < 0 {
 			close(over)
@@ -359,6 +361,6 @@ func (t *tree) awaitSeen(c Command) {
 	select {
 	case <-t.seen:
 	case <-time.After(patience):
-		c.Seen(Access{Blind, "a process of it could not be ended"})
+		c.Seen(access.Path{Kind: access.Blind, Name: "a process of it could not be ended"})
 	}
 }

@@ -9,22 +9,24 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/internal/access"
 )
 
 // see runs a shell text in dir and returns what it accessed below dir, as "<kind> <path>", and why not all was seen.
 func see(t *testing.T, dir, text string) (seen []string, blind []string, out string) {
 	t.Helper()
-	names := map[AccessKind]string{Looked: "looked", Read: "read", Written: "written", Made: "made", Listed: "listed"}
+	names := map[access.Kind]string{access.Looked: "looked", access.Read: "read", access.Written: "written", access.Made: "made", access.Listed: "listed"}
 	var b bytes.Buffer
 	var mu sync.Mutex
 	res, err := Box{Tier: None}.Run(t.Context(), Command{
 		Argv: []string{"/bin/sh", "-euc", text}, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Stdout: &b, Stderr: &b,
-		Seen: func(a Access) {
+		Seen: func(a access.Path) {
 			mu.Lock()
 			defer mu.Unlock()
-			if a.Kind == Blind {
-				blind = append(blind, a.Path)
-			} else if rel, ok := below(dir, a.Path); ok && rel != "." {
+			if a.Kind == access.Blind {
+				blind = append(blind, a.Name)
+			} else if rel, ok := below(dir, a.Name); ok && rel != "." {
 				seen = append(seen, names[a.Kind]+" "+rel)
 			}
 		},
@@ -90,7 +92,7 @@ func TestSeenEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	seen := 0
-	c := Command{Argv: []string{"/bin/sh", "-c", "sleep 1000 & exec sleep 1000"}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}, Seen: func(Access) { seen++ }}
+	c := Command{Argv: []string{"/bin/sh", "-c", "sleep 1000 & exec sleep 1000"}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}, Seen: func(access.Path) { seen++ }}
 	c.Timeout = 300e6
 	res, err := Box{Tier: None}.Run(t.Context(), c)
 	if err != nil || !res.TimedOut || seen == 0 {
@@ -117,7 +119,7 @@ func TestSeenMounts(t *testing.T) {
 }
 
 func BenchmarkSeen(b *testing.B) {
-	for name, seen := range map[string]func(Access){"not": nil, "seen": func(Access) {}} {
+	for name, seen := range map[string]func(access.Path){"not": nil, "seen": func(access.Path) {}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				_, err := Box{Tier: None}.Run(b.Context(), Command{

@@ -11,6 +11,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/access"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
@@ -70,7 +71,7 @@ type Command struct {
 	Memory  bool          // find out whether a lack of memory ended it, which costs reading a few files
 	// Seen, where it is not nil, is called for each path that the processes of the command name to the kernel, by one
 	// goroutine at a time; they wait for it. Only with tier None. What another process does for them is not seen.
-	Seen func(Access)
+	Seen func(access.Path)
 }
 
 // A Result is how a command ended. A non-zero exit is a Result, not an error.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/access"
 )
 
 // Main does nothing here.
@@ -74,7 +76,7 @@ func launch(b Box, c Command, std [3]*os.File, _ *probe) (*tree, error) {
 		return nil, fmt.Errorf("%w: %s needs Linux", ErrTier, b.Tier)
 	}
 	if c.Seen != nil {
-		c.Seen(Access{Blind, "this system does not tell what programs read"})
+		c.Seen(access.Path{Kind: access.Blind, Name: "this system does not tell what programs read"})
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

@@ -31,7 +31,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/access"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -246,7 +246,7 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*readSet) 
 }
 
 // See returns what is to be told of each path that the task names to the kernel; nil: nothing is.
-func (e *Entry) See() func(sandbox.Access) {
+func (e *Entry) See() func(access.Path) {
 	if e == nil || e.reads == nil {
 		return nil
 	}

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/async-pipeline/async-pipeline/internal/access"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
 
 // A readSet is what a task read. Paths are relative to the root; "" is the root itself. All lists are sorted.
@@ -38,9 +38,9 @@ type accesses struct {
 	root, real string // the root as it is named, and without links
 
 	mu     sync.Mutex
-	blind  string                          // why not all was seen; empty: it was
-	inside map[string]*read                // by path, relative to the root
-	beyond map[string][]sandbox.AccessKind // the kinds of accesses, each once, in their order
+	blind  string                   // why not all was seen; empty: it was
+	inside map[string]*read         // by path, relative to the root
+	beyond map[string][]access.Kind // the kinds of accesses, each once, in their order
 }
 
 // A read is a path that was accessed.
@@ -64,33 +64,33 @@ func newAccesses(root string) *accesses {
 	if err != nil {
 		real = root
 	}
-	return &accesses{root: root, real: real, inside: map[string]*read{}, beyond: map[string][]sandbox.AccessKind{}}
+	return &accesses{root: root, real: real, inside: map[string]*read{}, beyond: map[string][]access.Kind{}}
 }
 
 // see takes note of an access, before the kernel carries it out.
-func (r *accesses) see(a sandbox.Access) {
+func (r *accesses) see(a access.Path) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case a.Kind == sandbox.Blind:
-		r.blind = cmp.Or(r.blind, a.Path)
+	case a.Kind == access.Blind:
+		r.blind = cmp.Or(r.blind, a.Name)
 	case len(r.inside)+len(r.beyond) > mostReads:
 		r.blind = cmp.Or(r.blind, fmt.Sprintf("it uses more than %d paths", mostReads))
 	default:
 		for _, root := range []string{r.real, r.root} {
-			if p, ok := strings.CutPrefix(a.Path, root); ok && (p == "" || p[0] == '/') {
+			if p, ok := strings.CutPrefix(a.Name, root); ok && (p == "" || p[0] == '/') {
 				r.note(strings.TrimPrefix(p, "/"), a.Kind)
 				return
 			}
 		}
-		if all := r.beyond[a.Path]; !slices.Contains(all, a.Kind) {
-			r.beyond[a.Path] = append(all, a.Kind)
+		if all := r.beyond[a.Name]; !slices.Contains(all, a.Kind) {
+			r.beyond[a.Name] = append(all, a.Kind)
 		}
 	}
 }
 
 // note takes note of an access to a path in the root. r.mu is locked.
-func (r *accesses) note(p string, kind sandbox.AccessKind) *read {
+func (r *accesses) note(p string, kind access.Kind) *read {
 	x := r.inside[p]
 	if x == nil {
 		x = &read{was: absent}
@@ -102,20 +102,20 @@ func (r *accesses) note(p string, kind sandbox.AccessKind) *read {
 		}
 	}
 	switch kind {
-	case sandbox.Looked:
+	case access.Looked:
 		x.looked = true
-	case sandbox.Listed:
+	case access.Listed:
 		if x.isDir() && x.names == nil {
 			x.names = namesIn(filepath.Join(r.real, p))
 		}
-	case sandbox.Read, sandbox.Written:
+	case access.Read, access.Written:
 		if x.isDir() {
 			x.looked = true // a folder that is opened may be one to work in; its names are asked for apart
 			break
 		}
 		x.read = x.read || !x.first
-		x.made = x.made || kind == sandbox.Written
-	case sandbox.Made:
+		x.made = x.made || kind == access.Written
+	case access.Made:
 		x.first = x.first || !x.read && !x.looked
 		x.made = true
 	}
@@ -201,7 +201,7 @@ func (r *accesses) madeAbove(p string) bool {
 }
 
 // through takes note of a path outside of the root that leads into it. r.mu is locked.
-func (r *accesses) through(p string, kind sandbox.AccessKind) {
+func (r *accesses) through(p string, kind access.Kind) {
 	at, err := filepath.EvalSymlinks(p)
 	if err != nil {
 		dir, err := filepath.EvalSymlinks(filepath.Dir(p))
@@ -243,7 +243,7 @@ func (r *accesses) links(p string, more int) {
 		to := r.note(rel, 0)
 		to.looked = to.looked || x.looked
 		if x.read {
-			r.note(rel, sandbox.Read)
+			r.note(rel, access.Read)
 		}
 		r.links(rel, more-1)
 		return

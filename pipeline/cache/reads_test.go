@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/access"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -23,22 +23,22 @@ import (
 // writes one.
 type script struct {
 	root string
-	see  func(sandbox.Access) // nil: nobody looks
+	see  func(access.Path) // nil: nobody looks
 	used map[string]bool
 	out  strings.Builder
 }
 
-func (s *script) access(kind sandbox.AccessKind, name string) string {
+func (s *script) access(kind access.Kind, name string) string {
 	at := filepath.Join(s.root, name)
 	if s.see != nil {
-		s.see(sandbox.Access{Kind: kind, Path: at})
+		s.see(access.Path{Kind: kind, Name: at})
 	}
 	s.used[name] = true
 	return at
 }
 
 func (s *script) run(name string, depth int) {
-	text, err := os.ReadFile(s.access(sandbox.Read, name))
+	text, err := os.ReadFile(s.access(access.Read, name))
 	if err != nil {
 		fmt.Fprintln(&s.out, name, "cannot be run")
 		return
@@ -50,10 +50,10 @@ func (s *script) run(name string, depth int) {
 		}
 		switch step {
 		case "r":
-			b, err := os.ReadFile(s.access(sandbox.Read, name))
+			b, err := os.ReadFile(s.access(access.Read, name))
 			fmt.Fprintf(&s.out, "%s: %q %v\n", name, b, err == nil)
 		case "s":
-			info, err := os.Stat(s.access(sandbox.Looked, name))
+			info, err := os.Stat(s.access(access.Looked, name))
 			if err == nil && info.IsDir() {
 				fmt.Fprintln(&s.out, name, "is a folder")
 			} else if err == nil {
@@ -62,10 +62,10 @@ func (s *script) run(name string, depth int) {
 				fmt.Fprintln(&s.out, name, "is not there")
 			}
 		case "l":
-			dir := s.access(sandbox.Read, name)
+			dir := s.access(access.Read, name)
 			all, _ := os.ReadDir(dir)
 			if at, err := filepath.EvalSymlinks(dir); err == nil && s.see != nil { // the kernel knows the folder itself
-				s.see(sandbox.Access{Kind: sandbox.Listed, Path: at})
+				s.see(access.Path{Kind: access.Listed, Name: at})
 			}
 			for _, e := range all {
 				if n := e.Name(); n != ".async" && n != "out" && n != "scrap" {
@@ -73,7 +73,7 @@ func (s *script) run(name string, depth int) {
 				}
 			}
 		case "w":
-			_ = os.WriteFile(s.access(sandbox.Made, "scrap"), []byte(name), 0o600)
+			_ = os.WriteFile(s.access(access.Made, "scrap"), []byte(name), 0o600)
 		case "x":
 			if depth < 4 {
 				s.run(name, depth+1)
@@ -94,7 +94,7 @@ func carryScript(t *rapid.T, p *project, c *Cache) (e *Entry, used map[string]bo
 	s := script{root: p.root, see: e.See(), used: map[string]bool{}}
 	s.run("start", 0)
 	p.write("out/log", s.out.String())
-	s.see(sandbox.Access{Kind: sandbox.Made, Path: filepath.Join(p.root, "out/log")})
+	s.see(access.Path{Kind: access.Made, Name: filepath.Join(p.root, "out/log")})
 	must(t, os.WriteFile(p.log, nil, 0o600))
 	must(t, c.Store(t.Context(), e, p.log, time.Second))
 	if e.NotStored != "" {
@@ -191,11 +191,11 @@ func TestAccesses(t *testing.T) {
 	gather := func(all ...any) seen {
 		r := newAccesses(root)
 		for i := 0; i < len(all); i += 2 {
-			r.see(sandbox.Access{Kind: all[i].(sandbox.AccessKind), Path: filepath.Join(root, all[i+1].(string))})
+			r.see(access.Path{Kind: all[i].(access.Kind), Name: filepath.Join(root, all[i+1].(string))})
 		}
 		return r.end(func(p string) bool { return p == "ignored" }, func(p string) bool { return p == "own" })
 	}
-	R, L, M, W, I := sandbox.Read, sandbox.Looked, sandbox.Made, sandbox.Written, sandbox.Listed
+	R, L, M, W, I := access.Read, access.Looked, access.Made, access.Written, access.Listed
 	for name, row := range map[string]struct {
 		got                        seen
 		files, names, listed, made []string
@@ -224,10 +224,10 @@ func TestAccesses(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	r := newAccesses(root)
-	for _, kind := range []sandbox.AccessKind{R, M} {
-		r.see(sandbox.Access{Kind: kind, Path: filepath.Join(beyond, "read")})
+	for _, kind := range []access.Kind{R, M} {
+		r.see(access.Path{Kind: kind, Name: filepath.Join(beyond, "read")})
 	}
-	r.see(sandbox.Access{Kind: sandbox.Blind, Path: "it mounts"})
+	r.see(access.Path{Kind: access.Blind, Name: "it mounts"})
 	none := func(string) bool { return false }
 	if s := r.end(none, none); !slices.Equal(s.Files, []string{"read"}) || s.whyNot != "it mounts" {
 		t.Errorf("%+v", s)
@@ -253,8 +253,8 @@ func TestAutoChangedMeanwhile(t *testing.T) {
 		c := p.cache()
 		e := c.Look(t.Context(), p.config.Tasks[0])
 		for _, at := range []string{"a", "d", "no"} {
-			e.See()(sandbox.Access{Kind: sandbox.Read, Path: filepath.Join(root, at)})
-			e.See()(sandbox.Access{Kind: sandbox.Listed, Path: filepath.Join(root, at)})
+			e.See()(access.Path{Kind: access.Read, Name: filepath.Join(root, at)})
+			e.See()(access.Path{Kind: access.Listed, Name: filepath.Join(root, at)})
 		}
 		time.Sleep(12 * time.Millisecond)
 		change(p)
@@ -294,9 +294,9 @@ func TestStrict(t *testing.T) {
 		c := p.cache()
 		e := c.Look(t.Context(), p.config.Tasks[1])
 		for _, at := range row.opened {
-			e.See()(sandbox.Access{Kind: sandbox.Read, Path: filepath.Join(root, at)})
+			e.See()(access.Path{Kind: access.Read, Name: filepath.Join(root, at)})
 		}
-		e.See()(sandbox.Access{Kind: sandbox.Looked, Path: filepath.Join(root, "other")})
+		e.See()(access.Path{Kind: access.Looked, Name: filepath.Join(root, "other")})
 		must(t, os.WriteFile(p.log, nil, 0o600))
 		must(t, c.Store(t.Context(), e, p.log, time.Second))
 		if e.NotStored != row.want {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/async-pipeline/async-pipeline/internal/access"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -41,7 +42,7 @@ type Watch struct {
 	// it ended
 	Retried func(attempt int, before record.Task)
 	// for each path that its processes name to the kernel; see sandbox.Command
-	Seen func(sandbox.Access)
+	Seen func(access.Path)
 }
 
 // Watched is RunTask that calls the functions of a Watch.
