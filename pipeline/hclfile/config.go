@@ -78,6 +78,8 @@ func (r *decoder) file(top *block) {
 	}
 	r.relations()
 	r.tasks.overlaps()
+	r.tasks.sharedAnswers(r.c.Tasks)
+	r.hooks.verifiable(r.c)
 	r.hooks.binds(r.c)
 }
 

@@ -23,15 +23,16 @@ const maxEdges = 1_000_000
 // the file, each instance counted.
 type references struct {
 	*reader
-	tasks  map[string]*declared
-	agents map[string]*declared
-	names  []string // of all tasks
-	deps   []refsOf // depends_on
-	verify []refsOf
-	allows []allowing
-	edges  int
-	stamp  []int // who was the last to name a task: for lists without doubles
-	stamps int
+	tasks    map[string]*declared
+	agents   map[string]*declared
+	names    []string // of all tasks
+	deps     []refsOf // depends_on
+	verify   []refsOf
+	allows   []allowing
+	verifies []verifying
+	edges    int
+	stamp    []int // who was the last to name a task: for lists without doubles
+	stamps   int
 }
 
 // A declared name is that of one task, or of its instances, which have consecutive numbers.

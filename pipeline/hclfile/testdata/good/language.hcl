@@ -185,3 +185,27 @@ task "database" {
     run = ["true"]
   }
 }
+task "review" {
+  depends_on = [task.vet]
+  inputs     = ["src/**"]
+  timeout    = "10m"
+  agent {
+    use       = agent.mine
+    prompt    = "Review src."
+    stdout_to = "out/review.txt"
+    budget {
+      wall_clock = "3m"
+      tokens     = 1000
+      cost_usd   = 0.5
+    }
+  }
+  cache {
+    enabled = true
+  }
+}
+task "talk" {
+  agent {
+    use    = agent.native
+    prompt = "Say hello."
+  }
+}
