@@ -415,7 +415,7 @@ func FuzzArguments(f *testing.F) {
 	top := f.TempDir()
 	w, err := Open(&agent.Request{Copy: top, ReadOnly: true})
 	check(f, err)
-	w.all = declarations(false)
+	w.all = declarations(false, false)
 	f.Cleanup(func() { _ = w.Close() })
 	f.Fuzz(func(t *testing.T, name, raw string) {
 		d, ok := w.tool(name)
