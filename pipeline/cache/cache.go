@@ -59,7 +59,8 @@ type Cache struct {
 type Task struct {
 	Argv     []string // with the secrets in it
 	Env      []Variable
-	Programs []Program // what it is known to run: of a shell text, several
+	Programs []Program  // what it is known to run: of a shell text, several
+	Agent    []Variable // of a task that an agent does: what decides its result; names begin with "agent "
 	Sandbox  string
 	Secret   func(word string) bool // reports whether a word of Argv has a secret in it
 }
@@ -91,6 +92,12 @@ type Entry struct {
 	NotStored string
 	// Unchanged is whether inputs, programs and environment were the same when the task had ended; nil: nobody looked.
 	Unchanged *bool
+
+	// Beside are files that are stored with the result, by a name that the caller chose: paths. NotWhole is why a result
+	// is not to be stored; empty: it is. Both are set before Store.
+	Beside   map[string]string
+	NotWhole string
+	Given    map[string][]byte // of a hit, once it is restored: the contents of Beside
 
 	task   *pipeline.Task
 	found  Result
@@ -150,6 +157,9 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	off := func(why string) *Entry {
 		e.Why = []string{why}
 		return e
+	}
+	if t.Cache.Disabled && t.Agent != nil {
+		return off("an agent does it, and it has no cache { enabled = true }")
 	}
 	if t.Cache.Disabled {
 		return off("cache { enabled = false }")
@@ -242,6 +252,11 @@ func (c *Cache) find(v *view, t *pipeline.Task, key string) (Result, error) {
 	}
 	if r.Log.Size > 0 && !c.store.has(r.Log) {
 		return r, errDamaged
+	}
+	for _, f := range r.Beside {
+		if !c.store.has(f.Digest) {
+			return r, errDamaged
+		}
 	}
 	for _, f := range r.Files {
 		if f.Folder || f.Link != "" {
