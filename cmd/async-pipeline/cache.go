@@ -104,6 +104,9 @@ func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Plann
 		switch {
 		case p.Task.Service != nil:
 			p.Cache = "starts when a task that needs it runs"
+		case e == nil && p.Task.Agent != nil:
+			p.Cache = "asks the agent: nothing is cached without inputs"
+			runs[p.Task.Name] = true
 		case e == nil:
 			runs[p.Task.Name] = true
 		case e.Result == cache.Hit && after == "":

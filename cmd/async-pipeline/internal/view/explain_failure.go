@@ -56,6 +56,10 @@ func (s *Screen) ExplainTask(r RunStory, t record.Task, pack *Pack, file string,
 	default:
 		b.WriteString(s.whyEnded(t, r))
 	}
+	if t.Agent != nil {
+		b.WriteString("\n")
+		facts{s: s, b: &b}.agentWorked(t.Agent)
+	}
 	if pack != nil {
 		b.WriteString("\n" + s.packFacts(pack, t, file))
 	}
