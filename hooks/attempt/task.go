@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
@@ -49,6 +50,9 @@ func Task(ctx context.Context, q Request) (TaskResult, error) {
 	r.took(l.turn)
 	// Without control characters a value may be whole that was not before.
 	answer := redact.Keys(q.Redact.String(agent.Answer(q.Redact.String(l.turn.Text))))
+	if len(l.turn.Text) >= agent.TailLimit-utf8.UTFMax {
+		answer = fmt.Sprintf("[async-pipeline: these are the last %d KiB; the transcript has more]\n", agent.TailLimit>>10) + answer
+	}
 	t := TaskResult{Answer: answer, Omitted: append(l.omitted, r.Left...), Exit: l.turn.Exit}
 	kind, evidence := l.turn.Kind, l.turn.Evidence
 	switch kind {

@@ -148,18 +148,15 @@ func (c *Cache) open() error {
 }
 
 // Look returns what is known of a task that is about to run: after what it depends on has ended. nil: the task has no
-// inputs, or is a service, so nothing is known of it.
+// inputs, is a service, or is done by an agent and not cached, so nothing is known of it.
 func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
-	if len(t.Inputs) == 0 || t.Service != nil {
+	if len(t.Inputs) == 0 || t.Service != nil || t.Agent != nil && t.Cache.Disabled {
 		return nil
 	}
 	e := &Entry{Result: Off, task: t}
 	off := func(why string) *Entry {
 		e.Why = []string{why}
 		return e
-	}
-	if t.Cache.Disabled && t.Agent != nil {
-		return off("an agent does it, and it has no cache { enabled = true }")
 	}
 	if t.Cache.Disabled {
 		return off("cache { enabled = false }")

@@ -145,7 +145,7 @@ func receipt(r *Run, t *pipeline.Task, e *cache.Entry, of *record.Cache) *record
 		return &s
 	}
 	if e == nil {
-		if r.CacheOff != "" && len(t.Inputs) > 0 {
+		if r.CacheOff != "" && len(t.Inputs) > 0 && (t.Agent == nil || !t.Cache.Disabled) {
 			return &record.Cache{Result: cache.Off, Reason: &r.CacheOff}
 		}
 		return nil

@@ -81,6 +81,7 @@ func (s *Screen) packFacts(p *Pack, t record.Task, file string) string {
 	var argv []string
 	var shell string
 	switch {
+	case t.Agent != nil: // who did it is said above
 	case json.Unmarshal(p.Command, &argv) == nil && len(argv) > 0:
 		words := make([]pipeline.Text, len(argv))
 		for i, a := range argv {
