@@ -467,3 +467,15 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 }
+
+// A task that repairs nothing has no commands, no check and no report.
+func TestToolsOfATask(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, d := range declarations(false, true) {
+		names = append(names, d.name)
+	}
+	if got := strings.Join(names, " "); got != "read list search write edit delete" {
+		t.Errorf("tools: %s", got)
+	}
+}
