@@ -42,6 +42,7 @@ func TestApart(t *testing.T) { //nolint:paralleltest // it changes the working d
 			t.Errorf("%d: caches %v, %v", i, c, err)
 		}
 	}
+	fixtest.Check(t, all[0].removeKept(keptCaches))
 	for _, h := range all {
 		fixtest.Check(t, h.Close())
 	}
