@@ -70,7 +70,8 @@ func TestBeside(t *testing.T) {
 	must(t, err)
 	key := digestOf([]byte("key")).Hash
 	must(t, s.putAction(key, Result{Log: log, Beside: []File{{Path: "patch", Digest: patch}}, Run: "r", Made: time.Now().Unix()}))
-	c := &Cache{store: *s}
+	c := &Cache{}
+	c.store.dir = s.dir
 	if _, err := c.find(nil, &pipeline.Task{}, key); err != nil {
 		t.Errorf("find: %v", err)
 	}

@@ -38,6 +38,21 @@ func OfTask(runDir, runID, task string, clean func([]byte) []byte) (*Draft, erro
 	return d, nil
 }
 
+func (d *Draft) folder() string {
+	if d.task {
+		return fix.AgentsFolder
+	}
+	return "fixes"
+}
+
+// of returns the name of a file of one attempt, without that of the draft. An agent task has one attempt.
+func (d *Draft) of(attempt int, suffix string) string {
+	if d.task {
+		return suffix
+	}
+	return fmt.Sprintf("/attempt-%d%s", attempt, suffix)
+}
+
 // IsTask reports whether the draft is one of OfTask.
 func (d *Draft) IsTask() bool { return d.task }
 

@@ -131,21 +131,6 @@ func (d *Draft) path(suffix string) string {
 // rel returns the same path relative to the run's folder, as the record has it.
 func (d *Draft) rel(suffix string) string { return d.folder() + "/" + d.Name + suffix }
 
-func (d *Draft) folder() string {
-	if d.task {
-		return fix.AgentsFolder
-	}
-	return "fixes"
-}
-
-// of returns the name of a file of one attempt, without that of the draft. An agent task has one attempt.
-func (d *Draft) of(attempt int, suffix string) string {
-	if d.task {
-		return suffix
-	}
-	return fmt.Sprintf("/attempt-%d%s", attempt, suffix)
-}
-
 // Event appends a line about this fix to the journal of the hooks. An agent task has none.
 func (d *Draft) Event(kind string, data map[string]any) error {
 	if d.task {
