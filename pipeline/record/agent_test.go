@@ -49,7 +49,9 @@ func TestAgentOfATask(t *testing.T) {
 		change func(*Agent)
 		damage func(dir string) error
 	}{
-		"another patch":   {func(*Agent) {}, func(dir string) error { return os.WriteFile(filepath.Join(dir, "agents", "a.patch"), []byte("dift\n"), 0o600) }},
+		"another patch": {func(*Agent) {}, func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "agents", "a.patch"), []byte("dift\n"), 0o600)
+		}},
 		"no patch":        {func(*Agent) {}, func(dir string) error { return os.Remove(filepath.Join(dir, "agents", "a.patch")) }},
 		"a file outside":  {func(a *Agent) { a.Files = append(a.Files, AgentFile{Path: "../x"}) }, nil},
 		"patch not named": {func(a *Agent) { a.Patch.Path = "agents/b.patch" }, nil},

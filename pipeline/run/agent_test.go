@@ -98,7 +98,7 @@ func TestAgentTaskReplacesNothing(t *testing.T) {
 		asked := 0
 		r := runOf(t, reviewed("review.txt")...)
 		r.Agent = says("answer\n", &asked)
-		cmd := exec.Command("sh", "-ec", "git init -q .; "+c.prepare)
+		cmd := exec.CommandContext(t.Context(), "sh", "-ec", "git init -q .; "+c.prepare)
 		cmd.Dir = r.Config.Root
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %s", name, out)
