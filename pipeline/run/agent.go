@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
@@ -59,7 +60,7 @@ func (w *walker) agent(ctx context.Context, t *pipeline.Task, out *output) recor
 	}
 	err := w.answerable(ctx, t) // minutes have passed
 	if err == nil {
-		err = writeAnswer(w.r.Config.Root, to, answer)
+		err = w.writeAnswer(to, answer)
 	}
 	if err != nil {
 		got.Status, got.Error = record.Failed, new(err.Error())
@@ -129,9 +130,11 @@ func (w *walker) answerable(ctx context.Context, t *pipeline.Task) error {
 // answerPrefix begins the name of an answer that is being written. Its maker's process follows.
 const answerPrefix = ".async-pipeline-answer-"
 
-// writeAnswer writes an answer to a file below root, all of it or nothing.
-func writeAnswer(dir, to, answer string) (err error) {
-	root, err := os.OpenRoot(dir)
+// writeAnswer writes an answer to a file below root, all of it or nothing. Until it is whole it is in the folder of the
+// run, where --watch does not look: else an answer would begin the next round. Where .async is a file system of its own,
+// it is beside the file.
+func (w *walker) writeAnswer(to, answer string) (err error) {
+	root, err := os.OpenRoot(w.r.Config.Root)
 	if err != nil {
 		return err
 	}
@@ -141,17 +144,34 @@ func writeAnswer(dir, to, answer string) (err error) {
 			return fmt.Errorf("stdout_to: %w", err)
 		}
 	}
-	temp := path.Join(path.Dir(to), process.TempName(answerPrefix)+strconv.FormatInt(time.Now().UnixNano(), 36))
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	run, err := filepath.Rel(w.r.Config.Root, w.d.Dir)
+	if err == nil && filepath.IsLocal(run) {
+		err = writeBy(root, filepath.ToSlash(run), to, answer)
+	} else {
+		err = syscall.EXDEV
+	}
+	if errors.Is(err, syscall.EXDEV) {
+		err = writeBy(root, path.Dir(to), to, answer)
+	}
 	if err != nil {
 		return fmt.Errorf("stdout_to: %w", err)
 	}
-	_, err = f.WriteString(answer)
+	return nil
+}
+
+// writeBy writes a file in a folder, and renames it when it is whole.
+func writeBy(root *os.Root, folder, to, text string) error {
+	temp := path.Join(folder, process.TempName(answerPrefix)+strconv.FormatInt(time.Now().UnixNano(), 36))
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = root.Rename(temp, to)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("stdout_to: %w", err), root.Remove(temp))
+		return errors.Join(err, root.Remove(temp))
 	}
 	return nil
 }
