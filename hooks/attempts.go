@@ -20,9 +20,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
 
-// idleLimit is how long an agent may be silent, where the Engine does not say.
-const idleLimit = 2 * time.Minute
-
 // attempts are the attempts of one hook, under one budget.
 type attempts struct {
 	*job
@@ -62,7 +59,7 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	check.Budget = b
 	a := &attempts{job: j, result: r, budget: b, agents: agents, check: check, ask: attempt.Request{
 		Failure: j.failure, Hook: j.hook, Homes: h, Base: repro.Base, Caches: caches, Budget: b, Draft: j.draft,
-		Progress: j.log, Redact: j.Redact, Idle: cmp.Or(j.Idle, idleLimit),
+		Progress: j.log, Redact: j.Redact, Idle: cmp.Or(j.Idle, attempt.IdleLimit),
 		Others: repro.Core.Named(),
 		Pack: func(ctx context.Context) ([]byte, error) {
 			return j.Packs().Pack(ctx, j.failure.Run, j.failure.Task.Name)

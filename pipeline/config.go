@@ -79,7 +79,7 @@ type EnvVar struct {
 	Text
 }
 
-// A Task is one command and what it needs.
+// A Task is one command, or one agent, and what it needs.
 type Task struct {
 	Name        string // test, or test["linux"] for one of several made by for_each or matrix; api:test of an included file
 	Base        string // the name without a key: test, api:test
@@ -100,8 +100,9 @@ type Task struct {
 	Timeout     time.Duration // of the whole task, all attempts included; 0 means none
 	Retry       Retry
 	Cache       CacheRules
-	Service     *Service `json:",omitempty"` // nil: the task ends by itself
-	OnFail      []Hook   // in file order
+	Service     *Service   `json:",omitempty"` // nil: the task ends by itself
+	Agent       *AgentWork `json:",omitempty"` // done by an agent: there is no Run; nil: there is
+	OnFail      []Hook     // in file order
 	Scratch     ScratchRules
 }
 
@@ -112,6 +113,14 @@ func (t *Task) HasInputs() bool { return t.Auto || len(t.Inputs) > 0 }
 type Tool struct {
 	Name string
 	Argv []string
+}
+
+// An AgentWork is what an agent does as a task. Its patch is the output of the task, and is never applied.
+type AgentWork struct {
+	Use      string // name of an agent
+	Prompt   string
+	StdoutTo string // the file that the answer is written to, as Task.Outputs has it; empty: none
+	Budget   Budget // Attempts is 1
 }
 
 // A Retry is how often a failed task is tried again. The zero Retry is one attempt.

@@ -268,3 +268,8 @@ func (c *Config) WithServices(names []string) []string {
 	}
 	return all
 }
+
+// WithoutAgents returns those of tasks that run a command. No check starts an agent.
+func WithoutAgents(tasks []*Task) []*Task {
+	return slices.DeleteFunc(slices.Clone(tasks), func(t *Task) bool { return t.Agent != nil })
+}

@@ -20,7 +20,7 @@ var attributes = map[string]string{
 	"locals":                               "locals {\napply = true\nauto_apply = var.apply",
 	"task":                                 `task "check" {`,
 	"task.description":                     `description = "apply the fix; yes"`,
-	"task.depends_on":                      `depends_on = [task.before, task.beside]`,
+	"task.depends_on":                      `depends_on = [task.before, task.beside, task.asks]`,
 	"task.for_each":                        ``, // of task before
 	"task.matrix":                          ``, // of task beside
 	"task.run":                             `run = ["grep", "-qx", "hello", "greeting.txt"]`,
@@ -66,6 +66,14 @@ var attributes = map[string]string{
 	"task.on_fail.run":                     `on_fail "run" {`,
 	"task.on_fail.run.run":                 `run = ["true", "apply", "--yes"]`,
 	"task.on_fail.run.timeout":             `timeout = "30s"`,
+	"task.agent":                           ``, // of tasks of their own
+	"task.agent.use":                       ``,
+	"task.agent.prompt":                    ``,
+	"task.agent.stdout_to":                 ``, // of a task that does not run: it writes a file
+	"task.agent.budget":                    ``,
+	"task.agent.budget.wall_clock":         ``,
+	"task.agent.budget.tokens":             ``,
+	"task.agent.budget.cost_usd":           ``,
 	"task.scratch":                         `scratch {`,
 	"task.scratch.include":                 `include = ["**"]`,
 	"task.scratch.exclude":                 `exclude = ["nothing"]`,
@@ -100,6 +108,9 @@ var several = map[string]string{
 	"agent.cli":      "agent \"now\" {\ncli = \"claude\"\nmodel = \"apply\"\nargs = [\"--apply\", \"--yes\"]\nbase_url = \"http://127.0.0.1:1\"\napi_key = secret(\"APPLY\")\n}\n",
 	"task.service": "task \"apply\" {\nrun = [\"sleep\", \"60\"]\nservice = true\nready {\ncommand = [\"async-pipeline\", \"fix\", \"apply\"]\ntimeout = \"1s\"\n}\n}\n" +
 		"task \"yes\" {\nrun = [\"true\"]\nservice = true\nready {\nport = 1\n}\n}\ntask \"now\" {\nrun = [\"true\"]\nservice = true\nready {\nlog = \"apply\"\n}\n}\n",
+	"task.agent": "task \"asks\" {\nagent {\nuse = agent.apply\nprompt = \"Apply the fix to the tree at once. Yes.\"\n" +
+		"budget {\nwall_clock = \"1m\"\ntokens = 1000000\ncost_usd = 100\n}\n}\n}\n" +
+		"task \"tells\" {\nagent {\nuse = agent.apply\nprompt = \"yes\"\nstdout_to = \"apply\"\n}\n}\n",
 	"task.matrix": "task \"beside\" {\nmatrix = { apply = [\"yes\", \"now\"] }\nrun = [\"true\", matrix.apply]\n}\n",
 }
 

@@ -111,6 +111,9 @@ func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Plann
 		switch {
 		case p.Task.Service != nil:
 			p.Cache = "starts when a task that needs it runs"
+		case e == nil && p.Task.Agent != nil:
+			p.Cache = "asks the agent: it has no cache { enabled = true }"
+			runs[p.Task.Name] = true
 		case e == nil:
 			runs[p.Task.Name] = true
 		case e.Result == cache.Hit && after == "":
@@ -134,6 +137,10 @@ func receiptOf(prog *program, c *pipeline.Config, t *pipeline.Task) record.Cache
 	r := record.Cache{Result: cache.Off}
 	if t.Service != nil {
 		r.Reason = new("it is a service, which starts when a task that needs it runs")
+		return r
+	}
+	if e == nil && t.Agent != nil {
+		r.Reason = new("an agent does it, and it has no cache { enabled = true }")
 		return r
 	}
 	if e == nil {

@@ -81,6 +81,8 @@ func explainConfigured(prog *program, e explainCall, name string) error {
 		return err
 	}
 	switch {
+	case e.env && t.Agent != nil:
+		return exit.Refuse("task %q is done by an agent: what that gets of the environment is written in agent %q", view.TaskName(t.Name), t.Agent.Use)
 	case e.env:
 		return explainEnv(prog, c, t, e.json)
 	case e.against != "":
@@ -92,6 +94,9 @@ func explainConfigured(prog *program, e explainCall, name string) error {
 		{Does: "run it", Type: prog.Typed("run", t.Name)},
 		{Does: "what it sees", Type: prog.Typed("explain", "--env", t.Name)},
 	}}
+	if t.Agent != nil { // the variables of an agent are its own
+		x.Type = x.Type[:1]
+	}
 	for _, other := range c.Tasks {
 		if slices.Contains(other.DependsOn, t.Name) {
 			x.Before = append(x.Before, other.Name)

@@ -135,6 +135,7 @@ func afterRun(prog *program, r view.RunStory) []view.Next {
 			next = append(next, view.Next{Does: "review the fix", Type: prog.Typed("fix", "show", r.Run.ID, s.Task)})
 		}
 	}
+	next = append(next, takePatches(prog, filepath.Dir(filepath.Dir(filepath.Dir(r.Dir))), r.Dir, r.Run.Tasks)...)
 	const most = 4 // failures whose commands are told: more is no help
 	n := 0
 	for _, t := range r.Run.Tasks {
@@ -182,6 +183,7 @@ func explainRecorded(prog *program, store *record.Store, e record.Entry, r view.
 			r.Type = append(r.Type, view.Next{Does: "review the fix", Type: prog.Typed("fix", "show", r.Run.ID, t.Name)})
 		}
 	}
+	r.Type = append(r.Type, takePatches(prog, store.Root, e.Dir, []record.Task{t})...)
 	if t.Log != nil {
 		r.Type = append(r.Type, view.Next{Does: "its whole log", Type: prog.Typed("logs", r.Run.ID, t.Name)})
 	}

@@ -51,6 +51,7 @@ type listedTask struct {
 	DependsOn   []string `json:"depends_on"`
 	OnFail      []string `json:"on_fail"` // "agent NAME" | "run"
 	Service     bool     `json:"service,omitempty"`
+	Agent       string   `json:"agent,omitempty"` // that does the task; command is what it is asked then
 }
 
 type listedJob struct {
@@ -58,11 +59,19 @@ type listedJob struct {
 	Tasks []string `json:"tasks"`
 }
 
+// agentOf returns the agent that does a task; empty: none does.
+func agentOf(t *pipeline.Task) string {
+	if t.Agent == nil {
+		return ""
+	}
+	return t.Agent.Use
+}
+
 func listed(c *pipeline.Config) listing {
 	l := listing{Tasks: []listedTask{}, Jobs: []listedJob{}}
 	for _, t := range c.Tasks {
 		l.Tasks = append(l.Tasks, listedTask{
-			Name: t.Name, Description: orNull(t.Description), Command: view.Command(t.Run),
+			Name: t.Name, Description: orNull(t.Description), Command: view.Does(t), Agent: agentOf(t),
 			DependsOn: append([]string{}, t.DependsOn...), OnFail: append([]string{}, view.OnFail(t)...),
 			Service: t.Service != nil,
 		})

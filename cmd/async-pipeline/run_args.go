@@ -39,6 +39,9 @@ func withArgs(prog *program, c *pipeline.Config, names, args []string) (*pipelin
 	}
 	var of []string
 	for _, t := range tasks { // an unknown name has none, which is said later
+		if t.Agent != nil {
+			return nil, exit.Misused("task %q is done by an agent, which is given no arguments\nwrite async-pipeline run %s", view.TaskName(t.Name), view.Quote(view.TaskName(t.Name)))
+		}
 		if len(t.Run.Argv) == 0 && t.Run.Shell.Value == "" && len(t.Run.Shell.Missing) == 0 {
 			return nil, exit.Misused("task %q has no command that could be given arguments\nwrite async-pipeline run %s", view.TaskName(t.Name), view.Quote(view.TaskName(t.Name)))
 		}

@@ -28,6 +28,7 @@ func (p *runCall) summary(s *record.Sealed) {
 		failures = append(failures, p.failure(s, t, min(len(failed), view.MostFailures)))
 	}
 	next, note := p.next(s, failed)
+	next = append(takePatches(p.prog, p.config.Root, s.Dir, s.Tasks), next...)
 	p.screen.Summary(s.Run, failures, criticalPath(s.Tasks, p.graph.DependsOn), next, note)
 }
 
@@ -53,7 +54,7 @@ func endOf(t *record.Task) time.Time {
 func (p *runCall) failure(s *record.Sealed, t *record.Task, of int) view.Failure {
 	f := view.Failure{Task: *t}
 	if task := p.config.Task(t.Name); task != nil {
-		f.Command, f.Dir = view.Command(task.Run), task.Dir
+		f.Command, f.Dir = view.Does(task), task.Dir
 	}
 	if t.Log != nil {
 		f.Log = filepath.Join(s.Dir, filepath.FromSlash(t.Log.Path))

@@ -27,6 +27,9 @@ type Request struct {
 	Note    func(Line)  // writes a line of the transcript
 	Secrets *redact.Set // removed from every line of it, however the agent's output is cut; nil: none
 	Raw     io.Writer   // the raw stream, redacted by its owner
+	// Task means that the turn is a task of a pipeline, and not the repair of one that failed: there is no check, no
+	// command of its own, and no report. What the agent says last is its answer.
+	Task bool
 	// Check runs the failed task in the agent's box, for agents of our own.
 	Check func(ctx context.Context, out io.Writer) (passed bool, err error)
 

@@ -43,7 +43,7 @@ type Request struct {
 	Draft    *draft.Draft
 	Progress *progress.Log
 	Redact   *redact.Set
-	Pack     func(context.Context) ([]byte, error) // the context pack
+	Pack     func(context.Context) ([]byte, error) // the context pack; of an agent task nil
 	Idle     time.Duration                         // ends an agent that says nothing for so long
 
 	Number  int // of the try among all of the hook: names files
@@ -105,16 +105,22 @@ func Run(ctx context.Context, q Request) (Result, error) {
 		r.fails(failure.ScratchFailed, q.Redact.String(err.Error()))
 		return r, nil
 	}
-	if l.turn.Kind != failure.SpawnFailed { // it used nothing
-		q.Budget.Add(l.turn)
-		for _, text := range q.Budget.Unenforced(q.Agent.Name(), l.turn) {
-			q.Progress.Note(text)
-			q.Progress.Step("%s", text)
-		}
-	}
+	q.charge(l.turn)
 	r.Row.Finalizer = q.finalize(ctx, &l)
 	q.conclude(&r, l)
 	return r, nil
+}
+
+// charge adds to the budget what a turn used.
+func (q *Request) charge(t agent.Turn) {
+	if t.Kind == failure.SpawnFailed { // it used nothing
+		return
+	}
+	q.Budget.Add(t)
+	for _, text := range q.Budget.Unenforced(q.Agent.Name(), t) {
+		q.Progress.Note(text)
+		q.Progress.Step("%s", text)
+	}
 }
 
 // fails records a kind of failure.
@@ -123,15 +129,20 @@ func (r *Result) fails(kind failure.Kind, evidence string) {
 	r.Row.Kind, r.Row.Class, r.Row.Evidence = new(string(kind)), new(string(kind.Class())), &evidence
 }
 
-// conclude adds to the result how a turn ended, and what of it is proposed.
-func (q *Request) conclude(r *Result, l left) {
-	turn := l.turn
+// took adds to the row what is known of a turn, but for its kind.
+func (r *Result) took(turn agent.Turn) {
 	r.Row.ExitCode, r.Row.Model, r.Row.Turns, r.Row.Requests = &turn.Exit.Code, orNull(turn.Model), turn.Turns,
 		turn.Requests
 	r.Row.Tokens, r.Row.Commands = fix.Tokens(turn.Tokens), fix.Commands(turn.Commands)
 	r.Row.CostUSD, r.Row.CostAtLeast = turn.CostUSD, turn.CostAtLeast
 	r.Row.Given, r.Row.OutOfMemory = (*fix.Given)(turn.Given), turn.Exit.OutOfMemory
 	r.Row.CLI, r.Row.CLIVersion, r.Row.Metered = orNull(turn.CLI), orNull(turn.CLIVersion), turn.Metered
+}
+
+// conclude adds to the result how a turn ended, and what of it is proposed.
+func (q *Request) conclude(r *Result, l left) {
+	turn := l.turn
+	r.took(turn)
 	kind, evidence := turn.Kind, turn.Evidence
 	if kind == "" && len(l.changes) == 0 {
 		kind, evidence = emptyKind(turn)
@@ -213,7 +224,11 @@ func (q *Request) turn(ctx context.Context, r *Result) (l left, err error) {
 	}
 	work, cancel := q.Budget.ForAgent(ctx, 0)
 	defer cancel()
-	q.Progress.Step("%s: agent %s is at work", q.Budget.Attempt().Long(), q.Agent.Name())
+	if q.isTask() {
+		q.Progress.Step("agent %s is at work in a copy", q.Agent.Name())
+	} else {
+		q.Progress.Step("%s: agent %s is at work", q.Budget.Attempt().Long(), q.Agent.Name())
+	}
 	request := q.request(work, box, c.Dir, raw)
 	started := time.Now()
 	if l.turn, err = q.Agent.Turn(work, request); err != nil {
@@ -291,7 +306,11 @@ func (q *Request) rescue(changes []patch.Change, r *Result) error {
 	for i, c := range changes {
 		changed[i] = c.Path
 	}
-	q.Progress.Step("%s changed %s", q.Budget.Attempt(), english.List(changed, 3))
+	if q.isTask() {
+		q.Progress.Step("agent %s changed %s in its copy", q.Agent.Name(), english.List(changed, 3))
+	} else {
+		q.Progress.Step("%s changed %s", q.Budget.Attempt(), english.List(changed, 3))
+	}
 	if saved.Redacted != "" {
 		q.Progress.Step("kept with secret values removed: %s", saved.Redacted)
 	}
@@ -348,6 +367,9 @@ func orNull(s string) *string {
 
 // request returns what the agent is asked to do in the copy at dir.
 func (q *Request) request(ctx context.Context, box sandbox.Box, dir string, raw io.Writer) agent.Request {
+	if q.isTask() {
+		return q.taskRequest(box, dir, raw)
+	}
 	pack, err := q.Pack(ctx)
 	if err != nil {
 		q.Progress.Note("context pack: " + err.Error())

@@ -228,6 +228,9 @@ func (b *Builder) encode(p pack, place *place) ([]byte, error) {
 
 // commandOf returns the command as written, without the secrets in it.
 func commandOf(t *pipeline.Task) any {
+	if t.Agent != nil {
+		return "# done by agent " + t.Agent.Use + ": " + t.Agent.Prompt
+	}
 	if t.Run.Argv == nil {
 		return failedtask.ShellText(t.Run)
 	}

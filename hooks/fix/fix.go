@@ -22,6 +22,13 @@
 //	  <name>/<check>.log         output of a check, bounded: the tail is kept
 //	  <name>/base.json, base/<hex>  what the copy held before the agent, and contents that git cannot give back
 //	  <name>/applied/<hex>       contents that an apply removed or made and nothing else gives back: for a revert
+//	agents/ beside fixes/        of tasks that an agent does; run.json names the files of those that have ended
+//	  <name>.patch               what the agent changed in its copy; never applied by us
+//	  <name>.redacted.patch      the same of files that hold a secret, without it: to be read, not to be applied
+//	  <name>.transcript.jsonl    what the agent said and did: {seq, at, attempt, type, …}
+//	  <name>.raw.jsonl           what its program printed, bounded
+//	  <name>.files/              what it left that a patch cannot hold
+//	  <name>/draft.json          who is making them; the maker holds a lock on it. Removed last, with its folder
 //	imported.json beside fixes/  the run was made elsewhere: {at, by, from, run_digest, digest}
 //	hooks.json beside fixes/     the hooks have a journal: {journal, run_digest}; written after its first line. Runs of
 //	                             older versions have none; where it is, a missing fixes/ is noticed

@@ -279,8 +279,12 @@ func rescues(dir, name string) []string {
 	return files
 }
 
-// An Abandoned is a fix that was begun and never sealed, and whose maker is gone.
-type Abandoned struct{ Run, Task string }
+// An Abandoned is a fix that was begun and never sealed, or an agent task that was never finished, and whose maker is
+// gone.
+type Abandoned struct {
+	Run, Task string
+	AgentTask bool
+}
 
 // Abandoned returns them, oldest first. The errors name what cannot be read.
 func (s *Store) Abandoned() ([]Abandoned, []error) {
@@ -288,6 +292,10 @@ func (s *Store) Abandoned() ([]Abandoned, []error) {
 	var all []Abandoned
 	for _, run := range runs {
 		dir := filepath.Join(s.Dir, "runs", run)
+		tasks, err := abandonedTasks(dir, run)
+		if all = append(all, tasks...); err != nil {
+			errs = append(errs, err)
+		}
 		if !recordfile.Exists(filepath.Join(dir, "fixes")) { // as most runs
 			continue
 		}
@@ -295,7 +303,7 @@ func (s *Store) Abandoned() ([]Abandoned, []error) {
 		for _, name := range names {
 			p, fault := ReadDraft(dir, run, name)
 			if p != nil {
-				all = append(all, Abandoned{run, p.Task})
+				all = append(all, Abandoned{Run: run, Task: p.Task})
 			}
 			err = errors.Join(err, fault)
 		}
@@ -342,6 +350,9 @@ func (s *Store) Keeps(run string) string {
 		return recordfile.Exists(filepath.Join(dir, "fixes", name, "draft.json"))
 	}) {
 		return "a fix of it is not finished"
+	}
+	if tasks, err := UnfinishedTasks(dir); err != nil || len(tasks) > 0 {
+		return "an agent task of it is not finished"
 	}
 	fixes, _, faults := s.InRun(run)
 	if len(faults) > 0 {

@@ -321,7 +321,7 @@ func TestKeeps(t *testing.T) {
 	abandoned("a fix is being made", "[]")
 	fixtest.Check(t, d.Close())
 	keeps("its maker was killed", "is not finished")
-	abandoned("its maker was killed", "[{"+fixtest.RunID+" lint}]")
+	abandoned("its maker was killed", "[{"+fixtest.RunID+" lint false}]")
 	drafts, err := draft.Resume(s, nil)
 	fixtest.Check(t, err)
 	for _, d := range drafts {

@@ -84,6 +84,9 @@ func (h *Homes) Copies() (made string, why error) {
 // other roots is removed in the background if it is beyond the limits. The caller holds heal.lock.
 func (h *Homes) Open(root string) (err error) {
 	defer func() { err = h.explain(err) }()
+	if h.apart() {
+		return h.openApart()
+	}
 	if err := os.MkdirAll(h.Kept, 0o700); err != nil {
 		return fmt.Errorf("folder for scratch copies: %w", err)
 	}
@@ -276,6 +279,9 @@ func gitEnv(filters [][2]string) []string {
 
 // Close removes the throw-away folders, and in the background what is kept beyond the limits.
 func (h *Homes) Close() error {
+	if h.apart() {
+		return h.closeApart()
+	}
 	err := errors.Join(h.clear(), h.Bin.Do(func() error { return errors.Join(h.measure(), h.evict()) }))
 	h.held = ""
 	h.Bin.RemoveEmpty(h.Work)
@@ -284,6 +290,9 @@ func (h *Homes) Close() error {
 
 // removeKept removes a folder of the kept one, and what is known of its size.
 func (h *Homes) removeKept(name string) error {
+	if h.apart() { // nothing is kept
+		return nil
+	}
 	dir := filepath.Join(h.Kept, name)
 	if !recordfile.Exists(dir) {
 		return nil

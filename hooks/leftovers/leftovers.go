@@ -112,7 +112,7 @@ func SettleLocked(
 		d.Secrets = secrets
 		words, err := interrupted(ctx, store, d)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("interrupted fix of task %q of run %s: %w", d.Task, d.Run, err))
+			errs = append(errs, fmt.Errorf("interrupted work of an agent for task %q of run %s: %w", d.Task, d.Run, err))
 			kept = false
 		}
 		said = append(said, words...)
@@ -125,7 +125,7 @@ func SettleLocked(
 	return said, errors.Join(append(errs, err)...)
 }
 
-// interrupted stores what the attempts of one draft left, and seals it.
+// interrupted stores what the attempts of one draft left, and seals or finishes it.
 func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]string, error) {
 	works, err := d.Workplaces()
 	if err != nil {
@@ -168,6 +168,9 @@ func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]st
 		if err := d.Rested(attempt); err != nil {
 			return said, err
 		}
+	}
+	if d.IsTask() { // the record of its run is that of its runner
+		return said, d.Finish()
 	}
 	return said, d.Seal(f)
 }

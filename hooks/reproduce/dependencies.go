@@ -16,13 +16,14 @@ import (
 // A check may need what the tasks make that it depends on: a compiled program in a folder that git ignores, say. Where
 // that is missing in a copy, or older than what it is made from, they run there before the check.
 
-// dependencies returns the tasks that the failed task waits for, in order.
+// dependencies returns the tasks that the failed task waits for, in order, but for those that an agent does: what they
+// wrote is in the base.
 func (q *Request) dependencies() []*pipeline.Task {
 	g, err := pipeline.Select(q.Failure.Config, []string{q.Failure.Task.Name}, false)
 	if err != nil {
 		return nil
 	}
-	return g.Ancestors(q.Failure.Task.Name)
+	return pipeline.WithoutAgents(g.Ancestors(q.Failure.Task.Name))
 }
 
 // stale returns the dependencies that the run did not run and that may have made something from other inputs than

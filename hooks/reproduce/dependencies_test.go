@@ -50,6 +50,7 @@ func TestDependencies(t *testing.T) {
 		"outputs that are gone":    {pipeline.Task{Inputs: source, Outputs: made}, pipeline.Task{Inputs: source, Outputs: []string{"gone"}}, "build", "link", "build link"},
 		"outputs of no inputs":     {pipeline.Task{Outputs: made}, pipeline.Task{Inputs: source, Outputs: made}, "", "build link", ""},
 		"of another folder":        {pipeline.Task{Inputs: source, Outputs: []string{"app/made"}}, pipeline.Task{Inputs: source, Outputs: made}, "link", "build link", "build link"},
+		"done by an agent":         {pipeline.Task{Agent: &pipeline.AgentWork{}}, pipeline.Task{}, "", "link", "link"},
 		"but for what is left out": {pipeline.Task{Inputs: source, Outputs: []string{"*", "!old", "!source"}}, pipeline.Task{Inputs: source, Outputs: made}, "", "", ""},
 	} {
 		build, link := c.build, c.link

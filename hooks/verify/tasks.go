@@ -48,13 +48,13 @@ func (q *Request) tasks(also bool) []*pipeline.Task {
 	return tasks
 }
 
-// before returns what a task waits for, dependencies first.
+// before returns what a task waits for, dependencies first, but for what an agent does.
 func (q *Request) before(name string) []*pipeline.Task {
 	g, err := pipeline.Select(q.Failure.Config, []string{name}, false)
 	if err != nil {
 		return nil
 	}
-	return g.Ancestors(name)
+	return pipeline.WithoutAgents(g.Ancestors(name))
 }
 
 // changes reports whether the patch can have changed what t makes: it touches t's declared inputs, or t declares

@@ -180,11 +180,12 @@ func decodeDirectory(b []byte) ([]node, error) {
 
 // A Result is an ActionResult: what a task that passed made and printed.
 type Result struct {
-	Files []File // sorted by path
-	Log   Digest // stdout_digest: what it printed, without its secrets
-	Run   string // execution_metadata.worker: the run that made it
-	Took  int64  // milliseconds that the task took then: execution_metadata.virtual_execution_duration
-	Made  int64  // when it ended, in seconds since 1970: execution_metadata.worker_completed_timestamp
+	Files  []File // sorted by path
+	Beside []File // what goes with it and is no output, by name: execution_metadata.auxiliary_metadata, an OutputFile in each Any
+	Log    Digest // stdout_digest: what it printed, without its secrets
+	Run    string // execution_metadata.worker: the run that made it
+	Took   int64  // milliseconds that the task took then: execution_metadata.virtual_execution_duration
+	Made   int64  // when it ended, in seconds since 1970: execution_metadata.worker_completed_timestamp
 }
 
 // encode writes output_files = 2, output_directories = 3 (for empty folders), stdout_digest = 6,
@@ -214,6 +215,9 @@ func (r Result) encode() []byte {
 	took = protowire.AppendVarint(protowire.AppendTag(took, 1, protowire.VarintType), uint64(r.Took/1000))                 //nolint:gosec // not negative
 	took = protowire.AppendVarint(protowire.AppendTag(took, 2, protowire.VarintType), uint64(r.Took%1000*1_000_000))       //nolint:gosec // not negative
 	meta = appendBytes(meta, 4, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(r.Made))) //nolint:gosec // not negative
+	for _, f := range r.Beside {
+		meta = appendBytes(meta, 11, appendBytes(appendText(nil, 1, outputFile), 2, appendDigest(appendText(nil, 1, f.Path), 2, f.Digest)))
+	}
 	meta = appendBytes(meta, 12, took)
 	b = appendBytes(b, 9, meta)
 	return append(b, links...)
@@ -257,6 +261,12 @@ func decodeResult(b []byte) (Result, error) {
 						}
 						return nil
 					})
+				case 11:
+					f, err := decodeBeside(v.bytes)
+					if err == nil && f.Path != "" {
+						r.Beside = append(r.Beside, f)
+					}
+					return err
 				case 12:
 					return fields(v.bytes, func(n protowire.Number, v value) error {
 						switch n {
@@ -275,6 +285,36 @@ func decodeResult(b []byte) (Result, error) {
 	})
 	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return r, err
+}
+
+// outputFile is the type of the messages in auxiliary_metadata that are ours.
+const outputFile = "type.googleapis.com/build.bazel.remote.execution.v2.OutputFile"
+
+// decodeBeside reads a google.protobuf.Any of auxiliary_metadata. The path is empty where it is not ours.
+func decodeBeside(b []byte) (f File, err error) {
+	var kind string
+	var inside []byte
+	err = fields(b, func(number protowire.Number, v value) error {
+		switch number {
+		case 1:
+			kind = string(v.bytes)
+		case 2:
+			inside = v.bytes
+		}
+		return nil
+	})
+	if err != nil || kind != outputFile {
+		return f, err
+	}
+	return f, fields(inside, func(number protowire.Number, v value) (err error) {
+		switch number {
+		case 1:
+			f.Path = string(v.bytes)
+		case 2:
+			f.Digest, err = decodeDigest(v.bytes)
+		}
+		return err
+	})
 }
 
 // local reports whether p is a clean path below the root, and not of our own folder or git's.

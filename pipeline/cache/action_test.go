@@ -89,6 +89,9 @@ func TestMessages(t *testing.T) {
 			t.Fatal(cmp.Diff(a, back))
 		}
 		r := Result{Files: a, Log: Digest{hash.Draw(t, "log"), 7}, Run: "r", Took: rapid.Int64Range(0, 1e6).Draw(t, "took"), Made: 1}
+		if rapid.Bool().Draw(t, "beside") {
+			r.Beside = []File{{Path: "patch", Digest: Digest{hash.Draw(t, "patch"), 9}}}
+		}
 		got, err := decodeResult(r.encode())
 		must(t, err)
 		if len(a) == 0 {

@@ -69,7 +69,8 @@ type Cache struct {
 type Task struct {
 	Argv     []string // with the secrets in it
 	Env      []Variable
-	Programs []Program // what it is known to run: of a shell text, several
+	Programs []Program  // what it is known to run: of a shell text, several
+	Agent    []Variable // of a task that an agent does: what decides its result; names begin with "agent "
 	Sandbox  string
 	Secret   func(word string) bool // reports whether a word of Argv has a secret in it
 }
@@ -101,6 +102,12 @@ type Entry struct {
 	NotStored string
 	// Unchanged is whether inputs, programs and environment were the same when the task had ended; nil: nobody looked.
 	Unchanged *bool
+
+	// Beside are files that are stored with the result, by a name that the caller chose: paths. NotWhole is why a result
+	// is not to be stored; empty: it is. Both are set before Store.
+	Beside   map[string]string
+	NotWhole string
+	Given    map[string][]byte // of a hit, once it is restored: the contents of Beside
 
 	task   *pipeline.Task
 	reads  *accesses // what it reads; nil: nobody looks
@@ -163,9 +170,9 @@ func (c *Cache) open() error {
 }
 
 // Look returns what is known of a task that is about to run: after what it depends on has ended. nil: the task has no
-// inputs, or is a service, so nothing is known of it.
+// inputs, is a service, or is done by an agent and not cached, so nothing is known of it.
 func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
-	if !t.HasInputs() || t.Service != nil {
+	if !t.HasInputs() || t.Service != nil || t.Agent != nil && t.Cache.Disabled {
 		return nil
 	}
 	e := &Entry{Result: Off, task: t}
@@ -317,6 +324,11 @@ func (c *Cache) find(v *view, t *pipeline.Task, key string) (Result, error) {
 	}
 	if r.Log.Size > 0 && !c.store.has(r.Log) {
 		return r, errDamaged
+	}
+	for _, f := range r.Beside {
+		if !c.store.has(f.Digest) {
+			return r, errDamaged
+		}
 	}
 	for _, f := range r.Files {
 		if f.Folder || f.Link != "" {

@@ -87,7 +87,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 			a := action{path: p, at: info.ModTime(), size: info.Size()}
 			if r, err := s.action(info.Name()); err == nil {
 				a.need = append(a.need, r.Log.Hash)
-				for _, f := range r.Files {
+				for _, f := range slices.Concat(r.Files, r.Beside) {
 					a.need = append(a.need, f.Digest.Hash)
 				}
 			}

@@ -66,3 +66,29 @@ func TestTTL(t *testing.T) {
 	time.Sleep(time.Second)
 	p.want("t miss: older than the ttl of 1ns")(p.run())
 }
+
+// What goes with a result is kept as long as the result, and a result without it is a miss.
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	s := &store{dir: t.TempDir()}
+	_, err := s.open(true)
+	must(t, err)
+	log, err := s.put([]byte("log"))
+	must(t, err)
+	patch, err := s.put([]byte("patch"))
+	must(t, err)
+	key := digestOf([]byte("key")).Hash
+	must(t, s.putAction(key, Result{Log: log, Beside: []File{{Path: "patch", Digest: patch}}, Run: "r", Made: time.Now().Unix()}))
+	c := &Cache{}
+	c.store.dir = s.dir
+	if _, err := c.find(nil, &pipeline.Task{}, key); err != nil {
+		t.Errorf("find: %v", err)
+	}
+	if _, err := Collect(s.dir, time.Now().Add(2*young), MaxAge, MaxBytes, false); err != nil || !s.has(patch) {
+		t.Errorf("the patch of a result was removed, %v", err)
+	}
+	must(t, os.Remove(s.blob(patch.Hash)))
+	if _, err := c.find(nil, &pipeline.Task{}, key); err == nil {
+		t.Error("a result without its patch is a hit")
+	}
+}

@@ -31,6 +31,10 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		return nil
 	}
 	c.Changed()
+	if e.NotWhole != "" {
+		e.NotStored = e.NotWhole
+		return nil
+	}
 	s, err := c.gathered(ctx, e)
 	if err != nil {
 		e.NotStored = err.Error()
@@ -176,6 +180,17 @@ func (c *Cache) keep(e *Entry, blobs map[Digest][]byte, files []File, log string
 	}
 	if r.Log, err = c.store.put(text); err != nil {
 		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Beside)) {
+		text, err := os.ReadFile(e.Beside[name])
+		if err != nil {
+			return err
+		}
+		d, err := c.store.put(text)
+		if err != nil {
+			return err
+		}
+		r.Beside = append(r.Beside, File{Path: name, Digest: d})
 	}
 	for _, f := range files {
 		if f.Folder || f.Link != "" || e.task.Cache.NoOutputs || c.store.has(f.Digest) {

@@ -80,6 +80,11 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 	}
 	slices.SortFunc(cmd.env, func(a, b pair) int { return strings.Compare(a.name, b.name) })
 	l.Platform["os"], l.Platform["arch"], l.Platform["sandbox"] = runtime.GOOS, runtime.GOARCH, d.Sandbox
+	for _, a := range d.Agent {
+		if l.Platform[a.Name] = a.Value; !a.Plain {
+			l.Platform[a.Name] = hashed(c.key, a.Value)
+		}
+	}
 	for _, p := range d.Programs {
 		digest, err := c.programs.digest(ctx, p.Path)
 		if err != nil {

@@ -19,6 +19,12 @@ func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, 
 	if e.found.Log.Size > 0 {
 		log, err = c.store.get(e.found.Log)
 	}
+	e.Given = map[string][]byte{}
+	for _, f := range e.found.Beside {
+		if err == nil {
+			e.Given[f.Path], err = c.store.get(f.Digest)
+		}
+	}
 	if err == nil {
 		err = c.restore(ctx, e)
 	}

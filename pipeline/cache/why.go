@@ -46,7 +46,11 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []Fil
 		return []string{"the key of the cache changed"}
 	}
 	if last.Command != now.Command {
-		why = append(why, "command")
+		if t.Agent != nil {
+			why = append(why, "stdout_to")
+		} else {
+			why = append(why, "command")
+		}
 	}
 	why = append(why, changedPairs(last.Platform, now.Platform, func(name string) string {
 		if strings.HasPrefix(name, "program ") {
@@ -57,6 +61,9 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []Fil
 		}
 		if service, ok := strings.CutPrefix(name, "service "); ok {
 			return "service " + pipeline.ShownName(service) + " changed"
+		}
+		if a, b := last.Platform[name], now.Platform[name]; strings.HasPrefix(name, "agent ") && (isHash(a) || isHash(b) || a == "" || b == "") {
+			return name + " changed"
 		}
 		switch name {
 		case "reads":

@@ -88,6 +88,7 @@ func (r *decoder) file(top *block) {
 		}
 	}
 	r.relations()
+	r.hooks.verifiable(r.c)
 	r.hooks.binds(r.c)
 }
 
@@ -103,6 +104,7 @@ func (r *decoder) take(file *decoder) {
 	r.c.Agents = append(r.c.Agents, c.Agents...)
 	r.c.Jobs = append(r.c.Jobs, c.Jobs...)
 	r.tasks.claims = append(r.tasks.claims, file.tasks.claims...)
+	r.tasks.answers = append(r.tasks.answers, file.tasks.answers...)
 }
 
 func (r *decoder) declareLocals(blocks []*block) {

@@ -28,6 +28,12 @@ func embed(c *pipeline.Config, name, folder string) {
 		t.Inputs, t.Outputs = each(t.Inputs, glob), each(t.Outputs, glob)
 		t.Scratch.Include, t.Scratch.Exclude = each(t.Scratch.Include, glob), each(t.Scratch.Exclude, glob)
 		t.PassEnv = union(c.PassEnv, t.PassEnv)
+		if a := t.Agent; a != nil {
+			a.Use = named(a.Use)
+			if a.StdoutTo != "" {
+				a.StdoutTo = at(a.StdoutTo)
+			}
+		}
 		for _, h := range t.OnFail {
 			if a := h.Agent; a != nil {
 				a.Protect, a.Verify = each(a.Protect, glob), each(a.Verify, named)

@@ -75,6 +75,32 @@ task "web" {
 }
 `
 
+const agentTaskExample = `agent "claude" {
+  cli = "claude"
+}
+task "build" {
+  run = ["make"]
+}
+task "review" {
+  depends_on = [task.build]
+  inputs     = ["src/**"]
+  timeout    = "10m"
+  agent {
+    use       = agent.claude
+    prompt    = "Review src/. List what is wrong, the worst first."
+    stdout_to = "review.txt"
+    budget {
+      wall_clock = "3m"
+      tokens     = 200000
+      cost_usd   = 0.50
+    }
+  }
+  cache {
+    enabled = true
+  }
+}
+`
+
 const cacheExample = `task "bundle" {
   run     = ["./bundle.sh"]
   inputs  = ["src/**", "bundle.sh"]

@@ -126,6 +126,7 @@ func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
 	d := all.decode(&source{path: path, abs: abs, vars: o.Vars}, src)
 	if d != nil {
 		d.tasks.overlaps()
+		d.tasks.sharedAnswers(d.c.Tasks)
 	}
 	if err := errorsOf(all.reports, all.secrets); err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ func (r *hooks) agentHook(b *block, task int) *pipeline.AgentHook {
 	h.Allow = r.allow(b)
 	if a := b.attrs["verify"]; a != nil {
 		all := r.refs(a)
+		r.verifies = append(r.verifies, verifying{a.Expr.Range(), all.names})
 		for _, name := range all.names {
 			if name != r.inst.name { // it is verified in any case
 				h.Verify = append(h.Verify, name)

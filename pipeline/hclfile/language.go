@@ -36,7 +36,7 @@ var language = word{inner: []*word{
 	},
 	{
 		name: "task", block: true, label: "NAME", example: taskExample,
-		doc:   "One command and what it needs.",
+		doc:   "One command, or the work of one agent, and what it needs. A task has run or an agent block.",
 		inner: taskWords,
 	},
 	{
@@ -82,10 +82,30 @@ var language = word{inner: []*word{
 	},
 }}
 
+// agentTaskWord is the agent block of a task. The block on_fail "agent" has the same name.
+var agentTaskWord = &word{
+	name: "agent", block: true, once: true, example: agentTaskExample,
+	doc: "An agent does the task, in a copy of the tree as it is when the task starts. What it changes is stored as a patch beside the run, .async/runs/RUN/agents/TASK.patch, and is never applied: git apply, typed by a person, takes it. The task has passed when the agent ends well, also if it changed nothing. It is declared, so it runs in CI and with --no-heal too; in --watch only with --heal, else it is skipped unless the cache has its result. In what a hook started, it fails. Its result is cached with cache { enabled = true } only. Of the attributes of a task it has description, depends_on, inputs, timeout, for_each and matrix, of the blocks cache, scratch and on_fail \"run\".",
+	inner: []*word{
+		{name: "use", typ: "agent", must: true, doc: "Which agent. What it gets of the environment is written there."},
+		{name: "prompt", typ: "string", must: true, doc: "What it is to do: text, or file(\"review.md\"). How it works and ends is told to it besides."},
+		{name: "stdout_to", typ: "path", doc: "The file that its answer is written to when the task has passed: its last message or, of a command, what it printed, the last 256 KiB, without secrets and control characters. It is an output of the task. A file that git tracks is refused when the task starts. Without stdout_to the answer is in the log of the task."},
+		{
+			name: "budget", block: true, once: true, example: agentTaskExample,
+			doc: "What the agent may use. It is ended when one of these is spent, and the task has failed.",
+			inner: []*word{
+				{name: "wall_clock", typ: "duration", def: `"5m"`, doc: "How long it may work; making the copy does not count. The timeout of the task bounds both."},
+				{name: "tokens", typ: "number", doc: "How many tokens, of questions and answers together, it may use. An agent that does not report its use is not stopped by this; the run then says so."},
+				{name: "cost_usd", typ: "number", doc: "What it may cost, in dollars; an agent that does not report its cost is not stopped by this."},
+			},
+		},
+	},
+}
+
 var taskWords = []*word{
 	{name: "description", typ: "string", def: `""`, doc: "What the task is for; list shows it."},
 	{name: "depends_on", typ: "list(task)", def: "[]", doc: "Tasks that must have passed before this one starts. task.NAME of a task with several instances is all of them; task.NAME[\"KEY\"] is one."},
-	{name: "run", typ: "command", must: true, doc: "What is run."},
+	{name: "run", typ: "command", oneOf: []string{"agent"}, doc: "What is run. A task has this or an agent block."},
 	{name: "env", typ: "map(string)", def: "{}", doc: "Variables of the task's environment. Numbers, true and false become text."},
 	{name: "pass_env", typ: "list(string)", def: "[]", doc: "Variables of the environment that this task may see. A * is allowed at the end of a name."},
 	{name: "dir", typ: "path", def: `"."`, doc: "The folder the task works in."},
@@ -142,6 +162,7 @@ var taskWords = []*word{
 			},
 		},
 	}},
+	agentTaskWord,
 	{
 		name: "scratch", block: true, once: true, example: scratchExample,
 		doc: "What the copy that an agent works in takes besides, or leaves out of, the usual files.",
@@ -164,7 +185,7 @@ var taskWords = []*word{
 	},
 	{
 		name: "cache", block: true, once: true, example: cacheExample,
-		doc: "How the result of a task with inputs is cached. Without the block it is cached with the defaults.",
+		doc: "How the result of a task with inputs is cached. Without the block it is cached with the defaults, unless an agent does it.",
 		inner: []*word{
 			{name: "enabled", typ: "bool", def: "true", doc: "A result is used again, and stored."},
 			{name: "store_outputs", typ: "bool", def: "true", doc: "Outputs are stored and restored. Without that the result is used only while they are as the task made them."},

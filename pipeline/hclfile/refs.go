@@ -30,6 +30,7 @@ type references struct {
 	deps     []refsOf // depends_on
 	verify   []refsOf
 	allows   []allowing
+	verifies []verifying
 	stamp    []int // who was the last to name a task: for lists without doubles
 	stamps   int
 }

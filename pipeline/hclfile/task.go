@@ -17,6 +17,7 @@ type tasks struct {
 	hooks *hooks
 
 	claims      []claim
+	answers     []claim
 	overlapping map[outputsAt]bool // outputs that have a fault already
 }
 
@@ -51,8 +52,10 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 		t.DependsOn = all.names
 		r.deps = append(r.deps, refsOf{number, all.refs})
 	}
-	t.Run = r.command(r.need(b, "run", `Write run = ["program", "argument"] or run = "shell text".`,
-		"task %q has nothing to run", b.name))
+	if work := agentBlock(b); work == nil {
+		t.Run = r.command(r.need(b, "run", `Write run = ["program", "argument"] or run = "shell text".`,
+			"task %q has nothing to run", b.name))
+	}
 	t.Env = r.env(b.attrs["env"])
 	t.PassEnv = r.strs(b, "pass_env", `["NAME", "PREFIX_*"]`, r.passName)
 	t.Dir = r.dir(b)
@@ -62,6 +65,9 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 	t.Dotenv = r.dotenv(b)
 	agents := 0
 	for _, c := range b.blocks {
+		if c.word == agentTaskWord { // see agentWork
+			continue
+		}
 		switch c.word.name {
 		case "agent":
 			if agents++; agents > 1 {
@@ -82,8 +88,9 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 		}
 	}
 	t.Service = r.service(b)
+	r.agentWork(b, t)
 	t.Reads = slices.Sorted(maps.Keys(r.touched.files))
-	if a := b.attrs["outputs"]; a != nil && t.HasInputs() && !t.Cache.Disabled {
+	if a := b.attrs["outputs"]; a != nil && t.Agent == nil && t.HasInputs() && !t.Cache.Disabled {
 		r.claims = append(r.claims, claim{t, a.Range, r.report})
 	}
 	return t

@@ -23,7 +23,7 @@ type word struct {
 
 	must  bool     // the block around it cannot be without it
 	with  []string // the attributes that it belongs to: without one of them it is refused, and must is checked with the first
-	oneOf []string // exactly one of it and these attributes must be written
+	oneOf []string // exactly one of it and these attributes or blocks must be written
 	later string   // what it needs that this version does not have; such a word is refused
 }
 
@@ -119,7 +119,7 @@ type Attribute struct {
 	Doc      string `json:"doc"`
 
 	With  []string `json:"with,omitempty"`   // it is allowed with these attributes only; Required applies to the first
-	OneOf []string `json:"one_of,omitempty"` // exactly one of these attributes and this one must be written
+	OneOf []string `json:"one_of,omitempty"` // exactly one of these attributes or blocks and this one must be written
 }
 
 // Language is the schema of PIPELINE.hcl, without the words that this version refuses.

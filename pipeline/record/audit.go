@@ -24,6 +24,7 @@ func (s *Sealed) Audit(r *journal.Report) {
 	}
 	for i := range s.Tasks {
 		s.auditLog(r, &s.Tasks[i])
+		s.auditAgent(r, &s.Tasks[i])
 	}
 }
 

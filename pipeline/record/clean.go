@@ -15,7 +15,7 @@ type cleaner func([]byte) []byte
 // words of the format stay what they are, even if a secret is spelled so.
 var words = map[string]bool{
 	Passed: true, Cached: true, Failed: true, TimedOut: true, Skipped: true, Cancelled: true, Interrupted: true,
-	"fail_fast": true, "dependency": true, "signal": true, NotNeeded: true, RunEnded: true,
+	"fail_fast": true, "dependency": true, "signal": true, NotNeeded: true, RunEnded: true, AgentsOff: true,
 }
 
 func (c cleaner) text(s string) string {
@@ -93,6 +93,7 @@ func (c cleaner) run(r *Run) {
 		for k, a := range tasks[i].Args {
 			tasks[i].Args[k] = c.text(a)
 		}
+		tasks[i].Agent = c.agent(tasks[i].Agent)
 		if tasks[i].Cache != nil {
 			cache := *tasks[i].Cache
 			cache.Reason = c.optional(cache.Reason)

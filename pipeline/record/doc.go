@@ -15,8 +15,8 @@
 //	    imported.json            only of a run that was made elsewhere: when it was taken in, and from where
 //	  runs/.gone-<run-id>/       a run that is being removed
 //
-// Folders have mode 0700 and files 0600. Other packages keep more in .async and in a run's folder (apply, cache,
-// fixes, hooks.json, and importing-* during an import); this package leaves alone what it does not know.
+// Folders have mode 0700 and files 0600. Other packages keep more in .async and in a run's folder (agents, apply,
+// cache, fixes, hooks.json, and importing-* during an import); this package leaves alone what it does not know.
 //
 // # Commit point
 //
@@ -37,8 +37,8 @@
 // events.jsonl is a hash chain as internal/journal has it: seq, at, type, task (where there is one), the event's
 // own fields, prev. It is locked (flock) by its one writer from the first line to the last. run.json has the number
 // of lines and the hash of the last one ("journal"), so no line can be changed or left out later without a trace.
-// It has the digest of graph.json ("graph_digest") and of every log too. The digest of run.json itself is in the
-// first line of the journal of the hooks.
+// It has the digest of graph.json ("graph_digest"), of every log, and of every file of an agent task too. The digest
+// of run.json itself is in the first line of the journal of the hooks.
 //
 // # Logs
 //

@@ -86,7 +86,7 @@ const Interrupted = "interrupted"
 type Task struct {
 	Name          string  `json:"name"`
 	Status        string  `json:"status"`
-	Reason        *string `json:"reason"` // fail_fast | dependency | signal | not_needed | run_ended | null
+	Reason        *string `json:"reason"` // fail_fast | dependency | signal | not_needed | run_ended | agents_off | null
 	BlockedBy     *string `json:"blocked_by"`
 	ExitCode      *int    `json:"exit_code"`
 	Signal        *string `json:"signal"`
@@ -101,6 +101,7 @@ type Task struct {
 	ProcessesLeft *int    `json:"processes_left"`
 
 	Service *Service `json:"service,omitempty"` // of a service that was started
+	Agent   *Agent   `json:"agent,omitempty"`   // of a task that an agent does
 
 	Args       []string `json:"args,omitempty"`        // of run TASK -- ARGS, without secrets
 	ArgsHidden bool     `json:"args_hidden,omitempty"` // a secret was left out of them: the command cannot be made again
@@ -121,10 +122,11 @@ func (t *Task) Delayed() (took time.Duration, ok bool) {
 	return time.Duration(*ms) * time.Millisecond, true
 }
 
-// Reasons of services. The other reasons are of package pipeline.
+// Reasons of services and of agent tasks. The other reasons are of package pipeline.
 const (
 	NotNeeded = "not_needed" // with Skipped: no task that depends on it had to run
 	RunEnded  = "run_ended"  // with Passed: it was ended because no other task was left
+	AgentsOff = "agents_off" // with Skipped: no agent starts in --watch without --heal
 )
 
 // A Service is what is recorded of a service besides.

@@ -18,6 +18,9 @@ import (
 // cached replaces a task by its stored result. ok is false if it must be run. The entry is nil for a task that has no
 // inputs, and without a cache.
 func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ record.Task, ok bool, _ *cache.Entry) {
+	if err := w.answerable(ctx, t); err != nil {
+		return record.Task{Name: t.Name, Status: record.Failed, Error: new(w.r.Tasks.Redact.String(err.Error()))}, true, nil
+	}
 	c := w.r.Cache
 	if c == nil || ctx.Err() != nil {
 		return record.Task{}, false, nil
@@ -40,6 +43,12 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 	if err != nil {
 		return record.Task{}, false, e
 	}
+	var agent *record.Agent
+	if t.Agent != nil {
+		if agent, err = w.replay(t, e); err != nil {
+			return record.Task{Name: t.Name, Status: record.Failed, Error: new(err.Error())}, true, e
+		}
+	}
 	if len(log) > 0 {
 		_, _ = fmt.Fprintf(out, "[async-pipeline: what it printed in run %s]\n", run)
 		safe := w.r.Tasks.Redact.Writer(out) // there may be secrets now that there were not then
@@ -49,6 +58,7 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 	return record.Task{
 		Name: t.Name, Status: record.Cached, StartedAt: &record.Time{Time: started},
 		DurationMS: new(time.Since(started).Milliseconds()),
+		Agent:      agent,
 		Cache:      &record.Cache{Run: &run, SavedMS: new(took.Milliseconds())},
 	}, true, e
 }
@@ -77,6 +87,7 @@ func (w *walker) store(ctx context.Context, t *pipeline.Task, e *cache.Entry, go
 		w.r.Cache.Compare(ctx, e)
 		return
 	}
+	w.keepPatch(e, got)
 	var took time.Duration
 	if got.DurationMS != nil {
 		took = time.Duration(*got.DurationMS) * time.Millisecond
@@ -134,7 +145,7 @@ func receipt(r *Run, t *pipeline.Task, e *cache.Entry, of *record.Cache) *record
 		return &s
 	}
 	if e == nil {
-		if r.CacheOff != "" && t.HasInputs() {
+		if r.CacheOff != "" && t.HasInputs() && (t.Agent == nil || !t.Cache.Disabled) {
 			return &record.Cache{Result: cache.Off, Reason: &r.CacheOff}
 		}
 		return nil

@@ -34,6 +34,10 @@ type Run struct {
 	Cache    *cache.Cache
 	CacheOff string // why there is none, as tasks with inputs record it: the flag that was typed
 
+	// Agent does the tasks that an agent does; nil: they fail. The package above hooks that it comes from is not known here.
+	Agent     AskAgent
+	AgentsOff bool // they are left out unless the cache has their results
+
 	// Git returns what git knows of the tree before the first task; nil: GitFacts is asked. See AskGit.
 	Git func(context.Context) *record.Git
 
@@ -215,7 +219,7 @@ func status(tasks []record.Task, interrupted int) (string, int) {
 		switch t.Status {
 		case record.Passed, record.Cached:
 		case record.Skipped:
-			passed = passed && t.Reason != nil && *t.Reason == record.NotNeeded
+			passed = passed && t.Reason != nil && (*t.Reason == record.NotNeeded || *t.Reason == record.AgentsOff)
 		case record.Cancelled:
 			passed, cancelled = false, true
 		case record.Failed, record.TimedOut:

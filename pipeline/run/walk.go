@@ -91,6 +91,9 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	if err := w.admit(ctx, t); err != nil {
 		return err
 	}
+	if w.leaveOut(ctx, t) {
+		return nil
+	}
 	log, err := w.start(t)
 	if err != nil {
 		why := fmt.Sprintf("task %q was not started, as the run cannot be recorded: %v", t.Name, err)
@@ -104,11 +107,13 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	if !ok {
 		if s := w.serve(ctx, t); s != nil { // the cache could not give what it had
 			got = record.Task{Name: t.Name, Status: record.Failed, Error: new(fmt.Sprintf("the service %q, which it needs, has failed", s.t.Name))}
+		} else if t.Agent != nil {
+			got = w.agent(ctx, t, out)
 		} else {
 			got, _ = w.r.Tasks.Watched(ctx, w.r.Config.Root, t, box, out, task.Watch{Retried: retried, Seen: entry.See()})
 		}
 	}
-	if got.Status == record.Failed {
+	if got.Status == record.Failed && t.Agent == nil {
 		tail, _ := log.Tail(task.HintTail) // without it the hint is of the command alone
 		got.Hint = w.r.Tasks.Hint(t, tail)
 	}
@@ -118,7 +123,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 		w.store(ctx, t, entry, &got)
 	}
 	got.Cache = receipt(w.r, t, entry, got.Cache)
-	if !ok && w.dead(t) == nil { // else it may be the service that comes and goes
+	if !ok && t.Agent == nil && w.dead(t) == nil { // else it may be the service that comes and goes
 		w.flaky(ctx, entry, &got)
 	}
 	if failed := w.put(t, entry, got.Cache); failed != nil {
@@ -198,7 +203,7 @@ func (w *walker) retried(t *pipeline.Task, attempt int, before record.Task) {
 
 // end records how a task ended and returns what the scheduler needs.
 func (w *walker) end(t *pipeline.Task, got record.Task) error {
-	w.settle(t, got, record.Event{Type: "task_finished", Task: t.Name, Fields: []record.Field{
+	fields := []record.Field{
 		{Name: "status", Value: got.Status},
 		{Name: "reason", Value: got.Reason},
 		{Name: "exit_code", Value: got.ExitCode},
@@ -212,7 +217,11 @@ func (w *walker) end(t *pipeline.Task, got record.Task) error {
 		{Name: "processes_left", Value: got.ProcessesLeft},
 		{Name: "cache", Value: got.Cache},
 		{Name: "service", Value: got.Service},
-	}})
+	}
+	if got.Agent != nil {
+		fields = append(fields, record.Field{Name: "agent", Value: got.Agent})
+	}
+	w.settle(t, got, record.Event{Type: "task_finished", Task: t.Name, Fields: fields})
 	if got.Status != record.Passed && got.Status != record.Cached {
 		return errNotPassed
 	}

@@ -22,6 +22,9 @@ const mostPrograms = 64
 // Describe returns how a task in the tree would be run, for its key in the cache. Errors are those of RunTask that
 // need no process.
 func (r *Runner) Describe(t *pipeline.Task) (cache.Task, error) {
+	if t.Agent != nil {
+		return r.describeAgent(t), nil
+	}
 	box := sandbox.Box{Tier: sandbox.None, Secrets: true}
 	c, err := r.command(r.Config.Root, t, box)
 	if err != nil {
@@ -65,19 +68,24 @@ func (r *Runner) Describe(t *pipeline.Task) (cache.Task, error) {
 	}
 	slices.Sort(names[1:])
 	for _, name := range slices.Compact(names) {
-		// A name that is not found may be one of the shell's own. The program of an argv is found, or the task fails.
-		for range mostInterpreters {
-			path, err := sandbox.Find(name, c.Dir, c.Env)
-			if err != nil || len(d.Programs) == mostPrograms {
-				break
-			}
-			d.Programs = append(d.Programs, cache.Program{Name: shown(name, r.Config.Root), Path: path})
-			if name = interpreter(path); name == "" {
-				break
-			}
-		}
+		r.addPrograms(&d, name, c.Dir, c.Env)
 	}
 	return d, nil
+}
+
+// addPrograms adds the program that a name means in a folder and an environment, and what runs it. A name that is not
+// found may be one of the shell's own. The program of an argv is found, or the task fails.
+func (r *Runner) addPrograms(d *cache.Task, name, dir string, env []string) {
+	for range mostInterpreters {
+		path, err := sandbox.Find(name, dir, env)
+		if err != nil || len(d.Programs) == mostPrograms {
+			return
+		}
+		d.Programs = append(d.Programs, cache.Program{Name: shown(name, r.Config.Root), Path: path})
+		if name = interpreter(path); name == "" {
+			return
+		}
+	}
 }
 
 // mostInterpreters is how often a script may be run by a script.

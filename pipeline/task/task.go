@@ -147,6 +147,9 @@ const shellPath = "/bin/sh"
 
 // command returns what the box runs. An error is a fault of the task, in words for a person.
 func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox.Command, error) {
+	if t.Agent != nil {
+		return sandbox.Command{}, fmt.Errorf("task %q is done by an agent, which starts in its own run only", t.Name)
+	}
 	words := t.Run.Argv
 	if words == nil {
 		words = []pipeline.Text{t.Run.Shell}

@@ -221,9 +221,9 @@ func charsOf(talk []model.Message) int {
 // finalWords asks the model to end without tools, a second time if its answer is empty. If there is no answer, the
 // text is ours.
 func (l *loop) finalWords(ctx context.Context, why string) ending {
-	talk := append(flat(l.messages), fromUser(lastWords(why)))
+	talk := append(flat(l.messages), fromUser(lastWords(why, l.r.Task)))
 	if ctx.Err() == nil && l.mayAsk(talk) {
-		l.note("reminder", map[string]any{"text": lastWords(why), "why": "final", "left": 0})
+		l.note("reminder", map[string]any{"text": lastWords(why, l.r.Task), "why": "final", "left": 0})
 		req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer(l.alone(talk))}
 		for i := 0; i < 2 && l.mayAsk(talk); i++ {
 			x := l.exchange(ctx, req, false)

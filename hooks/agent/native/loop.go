@@ -75,7 +75,11 @@ func newLoop(a *Agent, r agent.Request, tools toolset) *loop {
 
 // begin writes the first message of the conversation.
 func (l *loop) begin() {
-	l.system = l.clean(system(l.r.Dir, l.specs, l.r.ReadOnly))
+	if l.r.Task {
+		l.system = l.clean(systemOfTask(l.r.Dir, l.specs))
+	} else {
+		l.system = l.clean(system(l.r.Dir, l.specs, l.r.ReadOnly))
+	}
 	l.messages = []model.Message{fromUser(l.clean(agent.Input(l.r.Prompt, l.r.Pack, l.a.mark)))}
 	l.note("prompt", map[string]any{"text": l.r.Prompt, "pack_bytes": len(l.r.Pack), "system": l.system})
 }
@@ -181,7 +185,11 @@ func (l *loop) whole(ctx context.Context, x exchange) *ending {
 		return failed(failure.EmptyOutput, "the model ended twice without a word", "")
 	}
 	l.emptied = true
-	l.remind("empty", emptyNote)
+	if l.r.Task {
+		l.remind("empty", emptyTaskNote)
+	} else {
+		l.remind("empty", emptyNote)
+	}
 	return nil
 }
 

@@ -352,3 +352,26 @@ func TestB09OneAnswer(t *testing.T) {
 		t.Errorf("the copy holds %q", got)
 	}
 }
+
+// A turn that is a task is told nothing of a repair or a report, and ends with its answer.
+func TestTurnOfATask(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, step{}, step{text: "The answer."})
+	d.req.Task, d.req.Prompt, d.req.Pack = true, "Do it.", nil
+	turn := d.turn(context.Background())
+	if turn.Kind != "" || turn.Text != "The answer." || turn.Control != nil {
+		t.Errorf("turn = %+v", turn)
+	}
+	all := d.script.requests()
+	for _, word := range []string{"You repair", "JSON", "finish tool"} {
+		if strings.Contains(all[0].System, word) || strings.Contains(show(all[1].Messages), word) {
+			t.Errorf("it is told of %q:\n%s\n%s", word, all[0].System, show(all[1].Messages))
+		}
+	}
+	if !strings.Contains(all[0].System, "answer without a call") || all[0].Schema != nil {
+		t.Errorf("system prompt %s", all[0].System)
+	}
+	if strings.Contains(lastWords("why", true), "JSON") {
+		t.Error("the last words of a task ask for a report")
+	}
+}

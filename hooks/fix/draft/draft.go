@@ -38,6 +38,7 @@ type Draft struct {
 	BaseTook time.Duration // to make the base, with StoreBase
 
 	runDir, runDigest string
+	task              bool // of an agent task, see OfTask: there is no journal
 	clean             func([]byte) []byte
 	journal           *fix.Journal
 	alive             *os.File // draft.json; locked while its maker lives
@@ -89,6 +90,11 @@ func (d *Draft) claim() error {
 		}
 		break
 	}
+	return d.hold()
+}
+
+// hold writes draft.json, locked, and opens the transcript.
+func (d *Draft) hold() error {
 	// Locked before it gets its name, the file is never seen unlocked while its maker lives.
 	tmp := d.path("/.draft")
 	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
@@ -119,14 +125,17 @@ func (d *Draft) claim() error {
 
 // path returns the absolute path of one of the draft's files.
 func (d *Draft) path(suffix string) string {
-	return filepath.Join(d.runDir, "fixes", d.Name+filepath.FromSlash(suffix))
+	return filepath.Join(d.runDir, d.folder(), d.Name+filepath.FromSlash(suffix))
 }
 
 // rel returns the same path relative to the run's folder, as the record has it.
-func (d *Draft) rel(suffix string) string { return "fixes/" + d.Name + suffix }
+func (d *Draft) rel(suffix string) string { return d.folder() + "/" + d.Name + suffix }
 
-// Event appends a line about this fix to the journal of the hooks.
+// Event appends a line about this fix to the journal of the hooks. An agent task has none.
 func (d *Draft) Event(kind string, data map[string]any) error {
+	if d.task {
+		return nil
+	}
 	with := map[string]any{"task": d.Task, "fix": d.Name}
 	maps.Copy(with, data)
 	return d.journal.Event(kind, with)
@@ -195,7 +204,10 @@ func (d *Draft) Close() error {
 		return nil
 	}
 	d.closed = true
-	err := d.journal.Close()
+	var err error
+	if !d.task {
+		err = d.journal.Close()
+	}
 	if d.alive != nil {
 		// Closing the file would do it too, but not while a process that is just being started still has a copy of
 		// it.
@@ -210,13 +222,15 @@ func (d *Draft) Close() error {
 	return err
 }
 
-// Resume takes over every draft whose maker is gone. The caller seals or closes them. The error names what cannot be
+// Resume takes over every draft whose maker is gone. The caller seals them, or finishes those of agent tasks, and closes them. The error names what cannot be
 // read.
 func Resume(s *fix.Store, clean func([]byte) []byte) ([]*Draft, error) {
 	var drafts []*Draft
 	runs, errs := s.Runs()
 	for _, run := range runs {
 		dir := filepath.Join(s.Dir, "runs", run)
+		tasks, err := resumeTasks(dir, run, clean)
+		drafts, errs = append(drafts, tasks...), append(errs, err)
 		names, err := fix.Unsealed(dir)
 		for _, name := range names {
 			d, fault := resume(dir, run, name, clean)

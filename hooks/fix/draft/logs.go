@@ -28,7 +28,7 @@ const maxRaw = 64 << 20
 
 // Raw opens attempt-<n>.raw.jsonl. What is beyond 64 MiB is left out; a last line tells how much.
 func (d *Draft) Raw(attempt int) (io.WriteCloser, error) {
-	f, err := create(d.path(fmt.Sprintf("/attempt-%d.raw.jsonl", attempt)))
+	f, err := create(d.path(d.of(attempt, ".raw.jsonl")))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (d *Draft) stream(to io.WriteCloser) io.WriteCloser { return newStream(to, 
 // KeepFile stores a file that an attempt left and that its patch cannot hold, without secrets. rel is its path
 // relative to the run's folder.
 func (d *Draft) KeepFile(attempt int, path string, r io.Reader) (rel string, err error) {
-	suffix := fmt.Sprintf("/attempt-%d.files/%s", attempt, filename.Of(string(d.Secrets.Bytes([]byte(path)))))
+	suffix := d.of(attempt, ".files/"+filename.Of(string(d.Secrets.Bytes([]byte(path)))))
 	if err := recordfile.MakeFolder(filepath.Dir(d.path(suffix))); err != nil {
 		return "", err
 	}

@@ -81,7 +81,7 @@ func (d *Draft) rescue(attempt int, suffix string, changes []patch.Change) (stri
 	if err != nil || len(text) == 0 {
 		return "", err
 	}
-	suffix = fmt.Sprintf("/attempt-%d%s", attempt, suffix)
+	suffix = d.of(attempt, suffix)
 	return d.rel(suffix), recordfile.Write(d.path(suffix), text, true)
 }
 

@@ -153,6 +153,11 @@ func (d *checkup) copies() {
 		d.trouble("copies", "", "what killed runs left cannot be seen: %v", err)
 	}
 	for _, a := range first(left.Fixes) {
+		if a.AgentTask {
+			d.trouble("copies", d.Typed("gc")+" stores what the agent had changed as a patch beside the run; the next run does too",
+				"the agent task %s of run %s was interrupted", view.TaskName(a.Task), a.Run)
+			continue
+		}
 		d.trouble("copies", d.Typed("gc")+" records that, with a rescue patch of what an agent had changed, if any; the next run does too",
 			"the fix for %s of run %s has no record: it was interrupted, or the disk was full", view.TaskName(a.Task), a.Run)
 	}

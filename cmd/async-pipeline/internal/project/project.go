@@ -252,12 +252,21 @@ func (p *Project) Agents(c *pipeline.Config) map[string]agent.Agent {
 // AgentWarnings returns a warning, at its place in the file, for each agent of a task that lacks its program or its
 // key here, or that is not given a variable with its key.
 func (p *Project) AgentWarnings(c *pipeline.Config) (all pipeline.Errors) {
-	used := map[string]bool{}
+	used, does := map[string]bool{}, map[string]bool{}
+	without := func(a *pipeline.Agent) string {
+		if does[a.Name] {
+			return "the tasks that this agent does fail"
+		}
+		return "a failure that this agent should answer gets no fix"
+	}
 	for _, t := range c.Tasks {
 		for _, h := range t.OnFail {
 			if h.Agent != nil {
 				used[h.Agent.Use] = true
 			}
+		}
+		if t.Agent != nil {
+			used[t.Agent.Use], does[t.Agent.Use] = true, true
 		}
 	}
 	for _, a := range c.Agents {
@@ -274,17 +283,17 @@ func (p *Project) AgentWarnings(c *pipeline.Config) (all pipeline.Errors) {
 		}
 		if keys := configured.MissingKey(a); len(keys) > 0 {
 			w.Summary = fmt.Sprintf("agent %q needs %s, which is not set", a.Name, strings.Join(keys, ", "))
-			w.Detail = "Until it is set, a failure that this agent should answer gets no fix."
+			w.Detail = "Until it is set, " + without(a) + "."
 			all = append(all, w)
 		} else if a.CLI != nil {
 			if err := p.Agents(c)[a.Name].Ready(); err != nil {
-				w.Summary, w.Detail = err.Error(), "Until then, a failure that this agent should answer gets no fix."
+				w.Summary, w.Detail = err.Error(), "Until then, "+without(a)+"."
 				all = append(all, w)
 			}
 		} else if len(a.Command) > 0 && a.Command[0].Value != "" {
 			if err := p.FindProgram(c.Root, a.Command[0].Value); err != nil {
 				w.Summary = fmt.Sprintf("agent %q needs the program %s: %v", a.Name, a.Command[0].Value, err)
-				w.Detail = "Until it is installed, a failure that this agent should answer gets no fix."
+				w.Detail = "Until it is installed, " + without(a) + "."
 				all = append(all, w)
 			}
 		}

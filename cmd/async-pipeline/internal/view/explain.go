@@ -38,7 +38,11 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 		b.WriteString(head + "\n" + strings.Join(s.hung(about, 2), "\n") + "\n")
 	}
 	f := facts{s: s, b: &b}
-	f.command(t.Run)
+	if t.Agent != nil {
+		f.agentTask(t.Agent)
+	} else {
+		f.command(t.Run)
+	}
 	f.add("in", unless(t.Dir, "."))
 	f.add("declared", s.place(t.Pos))
 	f.add("waits for", strings.Join(TaskNames(t.DependsOn), ", "))

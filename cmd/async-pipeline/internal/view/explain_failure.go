@@ -56,6 +56,10 @@ func (s *Screen) ExplainTask(r RunStory, t record.Task, pack *Pack, file string,
 	default:
 		b.WriteString(s.whyEnded(t, r))
 	}
+	if t.Agent != nil {
+		b.WriteString("\n")
+		facts{s: s, b: &b}.agentWorked(t.Agent)
+	}
 	if pack != nil {
 		b.WriteString("\n" + s.packFacts(pack, t, file))
 	}
@@ -77,6 +81,7 @@ func (s *Screen) packFacts(p *Pack, t record.Task, file string) string {
 	var argv []string
 	var shell string
 	switch {
+	case t.Agent != nil: // who did it is said above
 	case json.Unmarshal(p.Command, &argv) == nil && len(argv) > 0:
 		words := make([]pipeline.Text, len(argv))
 		for i, a := range argv {

@@ -59,7 +59,7 @@ func (l *Lines) prefix(name string) string {
 
 // Started shows the command.
 func (l *Lines) Started(t *pipeline.Task) {
-	l.line(l.prefix(t.Name) + l.screen.paint(dim, cut("$ "+Command(t.Run), max(l.screen.wide()-l.width-3, 20))))
+	l.line(l.prefix(t.Name) + l.screen.paint(dim, cut(does(t), max(l.screen.wide()-l.width-3, 20))))
 }
 
 // Output shows whole lines of a task and keeps the rest.

@@ -36,7 +36,7 @@ func (s *Screen) Plan(plan []Planned, parallel int) {
 				b.WriteString("     " + s.paint(dim, line) + "\n")
 			}
 		}
-		b.WriteString("     $ " + Command(p.Task.Run) + "\n")
+		b.WriteString("     " + does(p.Task) + "\n")
 		if p.Cache != "" {
 			for _, line := range Wrap(Harmless(p.Cache), s.wide()-5) {
 				b.WriteString("     " + line + "\n")
@@ -63,12 +63,15 @@ func (s *Screen) Tasks(c *pipeline.Config) {
 	for _, t := range c.Tasks {
 		about := Harmless(t.Description)
 		if about == "" {
-			about = "$ " + Command(t.Run)
+			about = does(t)
 		}
 		b.WriteString(s.entry(taskName(t.Name), cut(about, max(s.wide()-wide-4, 20)), wide))
 		var more []string
 		if t.Service != nil {
 			more = append(more, "service")
+		}
+		if t.Agent != nil && t.Description != "" {
+			more = append(more, "done by agent "+Harmless(t.Agent.Use))
 		}
 		if len(t.DependsOn) > 0 {
 			more = append(more, "after "+Harmless(strings.Join(TaskNames(t.DependsOn), ", ")))

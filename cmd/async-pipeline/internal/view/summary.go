@@ -121,7 +121,11 @@ func (s *Screen) failure(f Failure, tail int) string {
 	}
 	b.WriteString("\n" + s.paint(red, name) + between + how + "\n")
 	if f.Command != "" {
-		b.WriteString("  command  " + f.Command + "\n")
+		word := "command  "
+		if f.Task.Agent != nil {
+			word = "asked    "
+		}
+		b.WriteString("  " + word + f.Command + "\n")
 	}
 	if f.Dir != "" && f.Dir != "." {
 		b.WriteString("  in       " + Harmless(f.Dir) + "\n")

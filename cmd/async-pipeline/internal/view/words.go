@@ -104,6 +104,8 @@ func why(t record.Task) string {
 		return "the run was interrupted"
 	case record.NotNeeded:
 		return "service: no task needed it"
+	case record.AgentsOff:
+		return "agent: none starts in --watch without --heal"
 	}
 	return Harmless(reason)
 }

@@ -25,7 +25,7 @@ func Describe(calls []model.Call) string {
 			about[c.Name] = append(about[c.Name], s)
 		}
 	}
-	all := declarations(false)
+	all := declarations(false, false)
 	var parts []string
 	for _, name := range order {
 		i := slices.IndexFunc(all, func(d declared) bool { return d.name == name })

@@ -105,7 +105,7 @@ func Open(r *agent.Request) (*Toolset, error) {
 		return nil, err
 	}
 	w := &Toolset{
-		r: r, root: root, top: top, all: declarations(r.ReadOnly), sub: filepath.ToSlash(sub),
+		r: r, root: root, top: top, all: declarations(r.ReadOnly, r.Task), sub: filepath.ToSlash(sub),
 		seenAs: seenAs(r.Dir, top, sub), read: map[string]state{},
 	}
 	w.policy = policy.Policy{Own: r.Run, Allow: r.Allow, Planted: w.planted}
@@ -134,8 +134,12 @@ type declared struct {
 	do         func(ctx context.Context, w *Toolset, a args) Outcome
 }
 
-func declarations(readOnly bool) []declared {
+// declarations returns the tools of a turn. task: one that repairs nothing has no commands, no check and no report.
+func declarations(readOnly, task bool) []declared {
 	all := []declared{toolRead, toolList, toolSearch, toolWrite, toolEdit, toolDelete, toolRun, toolCheck, toolFinish}
+	if task {
+		all = slices.DeleteFunc(all, func(d declared) bool { return d.effect == Runs || d.effect == Ends })
+	}
 	if readOnly {
 		all = slices.DeleteFunc(all, func(d declared) bool { return d.effect == Writes || d.effect == Runs })
 	}

@@ -415,7 +415,7 @@ func FuzzArguments(f *testing.F) {
 	top := f.TempDir()
 	w, err := Open(&agent.Request{Copy: top, ReadOnly: true})
 	check(f, err)
-	w.all = declarations(false)
+	w.all = declarations(false, false)
 	f.Cleanup(func() { _ = w.Close() })
 	f.Fuzz(func(t *testing.T, name, raw string) {
 		d, ok := w.tool(name)
@@ -465,5 +465,17 @@ func TestDescribe(t *testing.T) {
 		if got := Describe(c.calls); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
+	}
+}
+
+// A task that repairs nothing has no commands, no check and no report.
+func TestToolsOfATask(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, d := range declarations(false, true) {
+		names = append(names, d.name)
+	}
+	if got := strings.Join(names, " "); got != "read list search write edit delete" {
+		t.Errorf("tools: %s", got)
 	}
 }

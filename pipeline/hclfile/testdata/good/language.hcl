@@ -187,6 +187,30 @@ task "database" {
     run = ["true"]
   }
 }
+task "review" {
+  depends_on = [task.vet]
+  inputs     = ["src/**"]
+  timeout    = "10m"
+  agent {
+    use       = agent.mine
+    prompt    = "Review src."
+    stdout_to = "out/review.txt"
+    budget {
+      wall_clock = "3m"
+      tokens     = 1000
+      cost_usd   = 0.5
+    }
+  }
+  cache {
+    enabled = true
+  }
+}
+task "talk" {
+  agent {
+    use    = agent.native
+    prompt = "Say hello."
+  }
+}
 include "services/web/PIPELINE.hcl" {
   name      = "web_site"
   variables = { port = 5173 }

@@ -1,0 +1,60 @@
+package task
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+)
+
+// describeAgent returns what decides the result of an agent task besides its inputs: who is asked what. No key and no
+// secret is in it, and of what is passed from the environment the names alone. The budget is not: a result that came
+// within it is one.
+func (r *Runner) describeAgent(t *pipeline.Task) cache.Task {
+	d := cache.Task{Sandbox: "agent", Secret: r.holds}
+	add := func(name, value string, plain bool) {
+		if value != "" {
+			d.Agent = append(d.Agent, cache.Variable{Name: "agent " + name, Value: value, Plain: plain})
+		}
+	}
+	add("name", t.Agent.Use, true)
+	add("prompt", t.Agent.Prompt, false)
+	a := r.Config.Agent(t.Agent.Use)
+	if a == nil {
+		return d
+	}
+	program := ""
+	switch {
+	case a.Model != nil:
+		add("provider", a.Model.Provider, true)
+		add("model", a.Model.Model, true)
+		add("base_url", a.Model.BaseURL, false)
+		add("max_turns", strconv.Itoa(a.Model.MaxTurns), true)
+	case a.CLI != nil:
+		program = a.CLI.Name
+		add("cli", a.CLI.Name, true)
+		add("model", a.CLI.Model, true)
+		add("provider", a.CLI.Wire, true)
+		add("base_url", a.CLI.BaseURL, false)
+		add("args", strings.Join(a.CLI.Args, "\x00"), false)
+	default:
+		var words []string
+		for _, w := range a.Command {
+			words = append(words, w.Show())
+		}
+		add("command", strings.Join(words, "\x00"), false)
+		if len(a.Command) > 0 {
+			program = a.Command[0].Value
+		}
+	}
+	for _, v := range a.Given.Env {
+		add("env "+v.Name, v.Show()+"\x00"+strings.Join(v.Secrets, " "), false)
+	}
+	add("pass_env", strings.Join(a.Given.PassEnv, " "), true)
+	add("files", strings.Join(a.Given.Files, " "), true)
+	if program != "" {
+		r.addPrograms(&d, program, r.Config.Root, r.Environ)
+	}
+	return d
+}
