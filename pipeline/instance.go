@@ -54,7 +54,7 @@ func Meant(typed string, names []string) string {
 
 // splitInstance splits the name of an instance, as InstanceName makes it.
 func splitInstance(name string) (base, key string, ok bool) {
-	base, key, ok = strings.Cut(name, `["`)
+	base, key, _ = strings.Cut(name, `["`)
 	if key, ok = strings.CutSuffix(key, `"]`); !ok || base == "" {
 		return "", "", false
 	}

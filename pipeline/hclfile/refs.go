@@ -245,7 +245,7 @@ func reference(expr hcl.Expression) (t hcl.Traversal, key hcl.Expression, diags 
 		return t, index.Key, diags
 	}
 	t, diags = hcl.AbsTraversalForExpr(expr)
-	if diags.HasErrors() || len(t) != 3 && !(len(t) > 3 && t.RootName() == "include") {
+	if diags.HasErrors() || len(t) != 3 && (len(t) < 3 || t.RootName() != "include") {
 		return t, nil, diags
 	}
 	last := len(t) - 1
