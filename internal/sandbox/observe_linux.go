@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -26,23 +25,30 @@ import (
 
 // A nameCall is a system call that names a path.
 type nameCall struct {
-	number     uint32
-	kind       access.Kind
-	dir, path  int8 // the arguments that have them, from 0; dir -1: the working directory; path -1: the folder dir itself
-	flags      int8 // the argument with AT_EMPTY_PATH; -1: none
-	open       int8 // the argument with the flags of an open(2); -1: none
-	from, name int8 // of a call with two paths: the arguments of the one that is read; name -1: none
+	number    uint32
+	kind      access.Kind
+	dir, path int8 // the arguments that have them, from 0; dir -1: the working directory; path -1: the folder dir itself
+	empty     int8 // the argument with AT_EMPTY_PATH; -1: none
+	open      int8 // the argument with the flags of an open(2); -1: none
+	from, old int8 // of a call with two paths: the arguments of the first one; old -1: there is one path
+	oldKind   access.Kind
+	link      bool // a link in the place of path is not followed
 }
 
 func call(number uint32, kind access.Kind, dir, path int8) nameCall {
-	return nameCall{number: number, kind: kind, dir: dir, path: path, flags: -1, open: -1, from: -1, name: -1}
+	return nameCall{number: number, kind: kind, dir: dir, path: path, empty: -1, open: -1, from: -1, old: -1}
 }
 
-func (c nameCall) empty(flags int8) nameCall { c.flags = flags; return c }
+func (c nameCall) orEmpty(flags int8) nameCall { c.empty = flags; return c }
 
 func (c nameCall) opens(flags int8) nameCall { c.open = flags; return c }
 
-func (c nameCall) reads(from, name int8) nameCall { c.from, c.name = from, name; return c }
+func (c nameCall) of(kind access.Kind, from, old int8) nameCall {
+	c.oldKind, c.from, c.old = kind, from, old
+	return c
+}
+
+func (c nameCall) itself() nameCall { c.link = true; return c }
 
 // observed are the system calls that are looked at, where programs of this machine have them. What changes the meaning of
 // paths has the kind Blind.
@@ -52,24 +58,39 @@ var observed = map[string]struct {
 	uring uint32 // io_uring_setup, which is refused: through a ring, files are opened without further calls
 }{
 	"amd64": {unix.AUDIT_ARCH_X86_64, []nameCall{
-		call(2, access.Read, -1, 0).opens(1), call(257, access.Read, 0, 1).opens(2), call(437, access.Read, 0, 1).opens(openHow), call(85, access.Made, -1, 0),
-		call(59, access.Read, -1, 0), call(322, access.Read, 0, 1).empty(4),
-		call(4, access.Looked, -1, 0), call(6, access.Looked, -1, 0), call(21, access.Looked, -1, 0), call(80, access.Looked, -1, 0),
-		call(262, access.Looked, 0, 1).empty(3), call(332, access.Looked, 0, 1).empty(2), call(269, access.Looked, 0, 1), call(439, access.Looked, 0, 1).empty(3),
-		call(89, access.Read, -1, 0), call(267, access.Read, 0, 1), call(217, access.Listed, 0, -1), call(78, access.Listed, 0, -1),
-		call(82, access.Made, -1, 1).reads(-1, 0), call(264, access.Made, 2, 3).reads(0, 1), call(316, access.Made, 2, 3).reads(0, 1),
-		call(86, access.Made, -1, 1).reads(-1, 0), call(265, access.Made, 2, 3).reads(0, 1),
-		call(88, access.Made, -1, 1), call(266, access.Made, 1, 2), call(83, access.Made, -1, 0), call(258, access.Made, 0, 1), call(133, access.Made, -1, 0), call(259, access.Made, 0, 1),
-		call(155, access.Blind, -1, -1), call(161, access.Blind, -1, -1), call(165, access.Blind, -1, -1), call(429, access.Blind, -1, -1), call(304, access.Blind, -1, -1),
+		call(2, access.Read, -1, 0).opens(1), call(257, access.Read, 0, 1).opens(2), call(437, access.Read, 0, 1).opens(openHow), // open
+		call(85, access.Made, -1, 0),                                          // creat
+		call(59, access.Read, -1, 0), call(322, access.Read, 0, 1).orEmpty(4), // execve
+		call(4, access.Looked, -1, 0), call(6, access.Looked, -1, 0), call(262, access.Looked, 0, 1).orEmpty(3), call(332, access.Looked, 0, 1).orEmpty(2), // stat
+		call(21, access.Looked, -1, 0), call(269, access.Looked, 0, 1), call(439, access.Looked, 0, 1).orEmpty(3), // access
+		call(80, access.Looked, -1, 0), call(137, access.Looked, -1, 0), // chdir, statfs
+		call(191, access.Looked, -1, 0), call(192, access.Looked, -1, 0), call(194, access.Looked, -1, 0), call(195, access.Looked, -1, 0), // xattr
+		call(132, access.Looked, -1, 0), call(235, access.Looked, -1, 0), call(261, access.Looked, 0, 1), call(280, access.Looked, 0, 1), // utime
+		call(90, access.Looked, -1, 0), call(268, access.Looked, 0, 1), call(452, access.Looked, 0, 1), // chmod
+		call(92, access.Looked, -1, 0), call(94, access.Looked, -1, 0), call(260, access.Looked, 0, 1).orEmpty(4), // chown
+		call(89, access.Read, -1, 0), call(267, access.Read, 0, 1), // readlink
+		call(217, access.Listed, 0, -1), call(78, access.Listed, 0, -1), // getdents
+		call(76, access.Written, -1, 0),                                                                                                                                                           // truncate
+		call(82, access.Made, -1, 1).itself().of(access.Moved, -1, 0), call(264, access.Made, 2, 3).itself().of(access.Moved, 0, 1), call(316, access.Made, 2, 3).itself().of(access.Moved, 0, 1), // rename
+		call(86, access.Made, -1, 1).itself().of(access.Read, -1, 0), call(265, access.Made, 2, 3).itself().of(access.Read, 0, 1), // link
+		call(88, access.Made, -1, 1).itself(), call(266, access.Made, 1, 2).itself(), // symlink
+		call(83, access.Made, -1, 0).itself(), call(258, access.Made, 0, 1).itself(), call(133, access.Made, -1, 0).itself(), call(259, access.Made, 0, 1).itself(), // mkdir, mknod
+		call(84, access.Removed, -1, 0).itself(), call(87, access.Removed, -1, 0).itself(), call(263, access.Removed, 0, 1).itself(), // unlink
+		// pivot_root, chroot, mount, open_tree, move_mount, open_by_handle_at
+		call(155, access.Blind, -1, -1), call(161, access.Blind, -1, -1), call(165, access.Blind, -1, -1), call(428, access.Blind, -1, -1), call(429, access.Blind, -1, -1), call(304, access.Blind, -1, -1),
 	}, 425},
 	"arm64": {unix.AUDIT_ARCH_AARCH64, []nameCall{
 		call(56, access.Read, 0, 1).opens(2), call(437, access.Read, 0, 1).opens(openHow),
-		call(221, access.Read, -1, 0), call(281, access.Read, 0, 1).empty(4),
-		call(49, access.Looked, -1, 0), call(79, access.Looked, 0, 1).empty(3), call(291, access.Looked, 0, 1).empty(2), call(48, access.Looked, 0, 1), call(439, access.Looked, 0, 1).empty(3),
-		call(78, access.Read, 0, 1), call(61, access.Listed, 0, -1),
-		call(38, access.Made, 2, 3).reads(0, 1), call(276, access.Made, 2, 3).reads(0, 1), call(37, access.Made, 2, 3).reads(0, 1),
-		call(36, access.Made, 1, 2), call(34, access.Made, 0, 1), call(33, access.Made, 0, 1),
-		call(41, access.Blind, -1, -1), call(51, access.Blind, -1, -1), call(40, access.Blind, -1, -1), call(429, access.Blind, -1, -1), call(265, access.Blind, -1, -1),
+		call(221, access.Read, -1, 0), call(281, access.Read, 0, 1).orEmpty(4),
+		call(79, access.Looked, 0, 1).orEmpty(3), call(291, access.Looked, 0, 1).orEmpty(2),
+		call(48, access.Looked, 0, 1), call(439, access.Looked, 0, 1).orEmpty(3),
+		call(49, access.Looked, -1, 0), call(43, access.Looked, -1, 0),
+		call(8, access.Looked, -1, 0), call(9, access.Looked, -1, 0), call(11, access.Looked, -1, 0), call(12, access.Looked, -1, 0),
+		call(88, access.Looked, 0, 1), call(53, access.Looked, 0, 1), call(452, access.Looked, 0, 1), call(54, access.Looked, 0, 1).orEmpty(4),
+		call(78, access.Read, 0, 1), call(61, access.Listed, 0, -1), call(45, access.Written, -1, 0),
+		call(38, access.Made, 2, 3).itself().of(access.Moved, 0, 1), call(276, access.Made, 2, 3).itself().of(access.Moved, 0, 1), call(37, access.Made, 2, 3).itself().of(access.Read, 0, 1),
+		call(36, access.Made, 1, 2).itself(), call(34, access.Made, 0, 1).itself(), call(33, access.Made, 0, 1).itself(), call(35, access.Removed, 0, 1).itself(),
+		call(41, access.Blind, -1, -1), call(51, access.Blind, -1, -1), call(40, access.Blind, -1, -1), call(428, access.Blind, -1, -1), call(429, access.Blind, -1, -1), call(265, access.Blind, -1, -1),
 	}, 425},
 }[runtime.GOARCH]
 
@@ -113,12 +134,12 @@ func observing() []unix.SockFilter {
 		jump(unix.BPF_JEQ, observed.uring, 0, 1), ret(unknown),
 	}
 	for _, c := range observed.calls {
-		if c.flags < 0 {
+		if c.empty < 0 {
 			all = append(all, jump(unix.BPF_JEQ, c.number, 0, 1), ret(notify))
 			continue
 		}
 		// With AT_EMPTY_PATH it is nearly always about a descriptor.
-		all = append(all, jump(unix.BPF_JEQ, c.number, 0, 4), load(atArgs+8*uint32(c.flags)),
+		all = append(all, jump(unix.BPF_JEQ, c.number, 0, 4), load(atArgs+8*uint32(c.empty)),
 			jump(unix.BPF_JSET, unix.AT_EMPTY_PATH, 1, 0), ret(notify), ret(allowed))
 	}
 	return append(all, ret(allowed))
@@ -202,10 +223,10 @@ func (o *observer) look(n *notification) {
 		o.blind("it changes what paths mean: it mounts, or changes its root folder")
 		return
 	}
-	if c.name >= 0 {
-		o.tell(n, access.Read, c.from, c.name)
+	if c.old >= 0 {
+		o.tell(n, access.Path{Kind: c.oldKind, Link: true}, c.from, c.old)
 	}
-	kind := c.kind
+	p := access.Path{Kind: c.kind, Link: c.link, Add: true}
 	if c.open >= 0 {
 		flags := n.args[min(c.open, 5)]
 		if c.open == openHow {
@@ -218,40 +239,49 @@ func (o *observer) look(n *notification) {
 				o.blind("it opens files below another root folder")
 			}
 		}
-		if kind = opened(flags); kind == 0 {
+		if p = opened(flags); p.Kind == 0 {
 			return
 		}
 	}
-	o.tell(n, kind, c.dir, c.path)
+	p.Add = p.Add && n.number != truncate
+	o.tell(n, p, c.dir, c.path)
 }
 
-// opened returns what an open with flags wants; 0: nothing that has a name.
-func opened(flags uint64) access.Kind {
+// truncate is the number of the one call that writes and never makes a file.
+var truncate = map[string]int32{"amd64": 76, "arm64": 45}[runtime.GOARCH]
+
+// opened returns what an open with flags wants; the kind 0: nothing that has a name.
+func opened(flags uint64) access.Path {
+	p := access.Path{Kind: access.Read, Add: flags&unix.O_CREAT != 0, Link: flags&unix.O_NOFOLLOW != 0}
 	switch {
 	case flags&unix.O_TMPFILE == unix.O_TMPFILE:
-		return 0
+		return access.Path{}
 	case flags&unix.O_PATH != 0:
-		return access.Looked
-	case flags&unix.O_TRUNC != 0, flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0:
-		return access.Made
+		p.Kind, p.Add = access.Looked, false
+	case flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0:
+		p.Kind, p.Link = access.Made, true
+	case flags&unix.O_TRUNC != 0:
+		p.Kind = access.Made
 	case flags&unix.O_ACCMODE != unix.O_RDONLY, flags&unix.O_CREAT != 0:
-		return access.Written
+		p.Kind = access.Written
 	}
-	return access.Read
+	return p
 }
 
-// tell reads a path of the process that waits, and tells of it.
-func (o *observer) tell(n *notification, kind access.Kind, dir, path int8) {
+// tell reads a path of the process that waits, and tells of it. p has what is known already.
+func (o *observer) tell(n *notification, p access.Path, dir, path int8) {
+	p.PID = int(n.pid)
 	if path < 0 {
-		if at := folderOf(n, dir); at != "" {
-			o.seen(access.Path{Kind: kind, Name: filepath.Clean(at)})
+		if p.Name = folderOf(n, dir); p.Name != "" {
+			o.seen(p)
 		}
 		return
 	}
 	b, err := o.read(n.pid, n.args[path], len(o.memory))
 	end := bytes.IndexByte(b, 0)
 	if end < 0 {
-		if err == nil || !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EFAULT) { // what the kernel cannot read either
+		// What is too long, or cannot be read by the kernel either, is refused.
+		if err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EFAULT) {
 			o.blind(fmt.Sprintf("a path that it uses cannot be read: %v", err))
 		}
 		return
@@ -267,7 +297,8 @@ func (o *observer) tell(n *notification, kind access.Kind, dir, path int8) {
 		}
 		name = from + "/" + name
 	}
-	o.seen(access.Path{Kind: kind, Name: filepath.Clean(name)})
+	p.Name = name
+	o.seen(p)
 }
 
 // folderOf returns the path of the folder that an argument is, or of the working directory; empty if the process has ended,

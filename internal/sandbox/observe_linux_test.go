@@ -16,7 +16,7 @@ import (
 // see runs a shell text in dir and returns what it accessed below dir, as "<kind> <path>", and why not all was seen.
 func see(t *testing.T, dir, text string) (seen []string, blind []string, out string) {
 	t.Helper()
-	names := map[access.Kind]string{access.Looked: "looked", access.Read: "read", access.Written: "written", access.Made: "made", access.Listed: "listed"}
+	names := map[access.Kind]string{access.Looked: "looked", access.Read: "read", access.Written: "written", access.Made: "made", access.Listed: "listed", access.Moved: "moved", access.Removed: "removed"}
 	var b bytes.Buffer
 	var mu sync.Mutex
 	res, err := Box{Tier: None}.Run(t.Context(), Command{
@@ -26,7 +26,7 @@ func see(t *testing.T, dir, text string) (seen []string, blind []string, out str
 			defer mu.Unlock()
 			if a.Kind == access.Blind {
 				blind = append(blind, a.Name)
-			} else if rel, ok := below(dir, a.Name); ok && rel != "." {
+			} else if rel, ok := below(dir, filepath.Clean(a.Name)); ok && rel != "." {
 				seen = append(seen, names[a.Kind]+" "+rel)
 			}
 		},
@@ -64,7 +64,8 @@ func TestSeen(t *testing.T) {
 		"echo x >new":                         {"made new"},
 		"echo x >>log":                        {"written log"},
 		"mkdir m; ln -s a m/l; ln a m/h":      {"made m", "made m/h", "made m/l", "read a"},
-		"mv moved gone":                       {"made gone", "read moved"},
+		"mv moved gone":                       {"made gone", "moved moved"},
+		"touch t1; mkdir t2; rm t1; rmdir t2": {"written t1", "made t2", "removed t1", "removed t2"},
 		"readlink link":                       {"read link"},
 		"cat <c >/dev/null":                   {"read c"},
 		"(cat a & wait) >/dev/null":           {"read a"},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -85,7 +86,11 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 			l.Platform[a.Name] = hashed(c.key, a.Value)
 		}
 	}
+	own := parseAll(t.Outputs)
 	for _, p := range d.Programs {
+		if rel, err := filepath.Rel(c.Config.Root, p.Path); err == nil && matches(own, filepath.ToSlash(rel)) {
+			continue // it makes that itself
+		}
 		digest, err := c.programs.digest(ctx, p.Path)
 		if err != nil {
 			return l, fmt.Errorf("program %s: %w", p.Name, err)

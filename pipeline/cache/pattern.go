@@ -95,17 +95,19 @@ type index struct {
 func newIndex(all []pattern) index {
 	x := index{at: map[string][]pattern{}, ways: map[string]bool{}}
 	seen := map[string]bool{}
+	var texts strings.Builder
 	for _, p := range all {
 		if p.not || seen[p.text] {
 			continue
 		}
 		seen[p.text] = true
 		x.at[p.folder] = append(x.at[p.folder], p)
-		x.texts += p.text + "\n"
+		texts.WriteString(p.text + "\n")
 		for dir := p.folder; dir != "" && !x.ways[dir]; dir = parent(dir) {
 			x.ways[dir] = true
 		}
 	}
+	x.texts = texts.String()
 	return x
 }
 

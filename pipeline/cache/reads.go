@@ -14,8 +14,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/internal/access"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
@@ -35,12 +37,11 @@ const mostReads = 200_000
 
 // accesses gathers what a task reads while it runs.
 type accesses struct {
-	root, real string // the root as it is named, and without links
+	real string // the root, without links
 
 	mu     sync.Mutex
-	blind  string                   // why not all was seen; empty: it was
-	inside map[string]*read         // by path, relative to the root
-	beyond map[string][]access.Kind // the kinds of accesses, each once, in their order
+	blind  string           // why not all was seen; empty: it was
+	inside map[string]*read // by path, relative to the root, without links on the way to it
 }
 
 // A read is a path that was accessed.
@@ -51,7 +52,6 @@ type read struct {
 	made   bool // it was made or written
 	first  bool // and not read before that
 	passed bool // of a link: it is on the way to another path
-	alias  bool // a link is on the way to it: it is noted by its own path too
 	names  []string
 }
 
@@ -64,7 +64,7 @@ func newAccesses(root string) *accesses {
 	if err != nil {
 		real = root
 	}
-	return &accesses{root: root, real: real, inside: map[string]*read{}, beyond: map[string][]access.Kind{}}
+	return &accesses{real: real, inside: map[string]*read{}}
 }
 
 // see takes note of an access, before the kernel carries it out.
@@ -74,52 +74,120 @@ func (r *accesses) see(a access.Path) {
 	switch {
 	case a.Kind == access.Blind:
 		r.blind = cmp.Or(r.blind, a.Name)
-	case len(r.inside)+len(r.beyond) > mostReads:
+		return
+	case len(r.inside) > mostReads:
 		r.blind = cmp.Or(r.blind, fmt.Sprintf("it uses more than %d paths", mostReads))
-	default:
-		for _, root := range []string{r.real, r.root} {
-			if p, ok := strings.CutPrefix(a.Name, root); ok && (p == "" || p[0] == '/') {
-				r.note(strings.TrimPrefix(p, "/"), a.Kind)
-				return
-			}
+		return
+	}
+	links, at := resolve(a)
+	for _, l := range links {
+		if p, in := r.below(l); in {
+			r.note(p).passed = true
 		}
-		if all := r.beyond[a.Name]; !slices.Contains(all, a.Kind) {
-			r.beyond[a.Name] = append(all, a.Kind)
-		}
+	}
+	if p, in := r.below(at); in {
+		r.want(p, a)
 	}
 }
 
-// note takes note of an access to a path in the root. r.mu is locked.
-func (r *accesses) note(p string, kind access.Kind) *read {
-	x := r.inside[p]
-	if x == nil {
-		x = &read{was: absent}
-		r.inside[p] = x
-		if info, err := os.Lstat(filepath.Join(r.real, p)); err == nil {
-			x.was = info.Mode()
-		} else if p != "" {
-			r.note(parent(p), 0) // of a path in a folder that is not there, what counts is that there is no such folder
-		}
+// below returns the path of what is in the root, relative to it.
+func (r *accesses) below(at string) (string, bool) {
+	p, ok := strings.CutPrefix(at, r.real)
+	if !ok || p != "" && p[0] != '/' {
+		return "", false
 	}
-	switch kind {
+	return strings.TrimPrefix(p, "/"), true
+}
+
+// mostLinks is how many links the kernel follows in a path.
+const mostLinks = 40
+
+// resolve returns where a path leads, as the kernel will find it, and the links on the way, in their order. Of a path that
+// does not lead anywhere it is where the rest of it would be.
+func resolve(a access.Path) (links []string, at string) {
+	rest, at := a.Name, "/"
+	for rest != "" {
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = path.Dir(at)
+			continue
+		}
+		if at == "/proc" && a.PID != 0 && (name == "self" || name == "thread-self") {
+			name = strconv.Itoa(a.PID)
+			if strings.HasPrefix(rest, "task/") { // of another thread: it is in the same place
+				continue
+			}
+		}
+		next := path.Join(at, name)
+		text, err := os.Readlink(next)
+		if err != nil || a.Link && strings.Trim(rest, "/") == "" || len(links) == mostLinks {
+			at = next
+			continue
+		}
+		links = append(links, next)
+		if strings.HasPrefix(text, "/") {
+			at = "/"
+		}
+		rest = text + "/" + rest
+	}
+	return links, at
+}
+
+// note returns what is known of a path in the root. r.mu is locked.
+func (r *accesses) note(p string) *read {
+	x := r.inside[p]
+	if x != nil {
+		return x
+	}
+	x = &read{was: absent}
+	r.inside[p] = x
+	if info, err := os.Lstat(filepath.Join(r.real, p)); err == nil {
+		x.was = info.Mode()
+	} else if p != "" {
+		r.note(parent(p)) // of a path in a folder that is not there, what counts is that there is no such folder
+	}
+	return x
+}
+
+// want takes note of what is wanted of a path in the root. r.mu is locked.
+func (r *accesses) want(p string, a access.Path) {
+	x := r.note(p)
+	makes := x.was != absent || x.made || a.Add
+	switch a.Kind {
 	case access.Looked:
 		x.looked = true
 	case access.Listed:
 		if x.isDir() && x.names == nil {
 			x.names = namesIn(filepath.Join(r.real, p))
 		}
+	case access.Moved:
+		if x.isDir() && !x.made {
+			r.blind = cmp.Or(r.blind, "it moves the folder "+p)
+		}
+		x.read, x.made = x.read || !x.first, true
+	case access.Removed:
+		x.looked, x.made = true, true
 	case access.Read, access.Written:
-		if x.isDir() {
+		switch {
+		case x.isDir(), !makes && a.Kind == access.Written:
 			x.looked = true // a folder that is opened may be one to work in; its names are asked for apart
+		default:
+			x.read = x.read || !x.first
+			x.made = x.made || a.Kind == access.Written
+		}
+	case access.Made:
+		if !makes {
+			x.looked = true
 			break
 		}
-		x.read = x.read || !x.first
-		x.made = x.made || kind == access.Written
-	case access.Made:
 		x.first = x.first || !x.read && !x.looked
 		x.made = true
+		x.looked = x.looked || !a.Add // it has to be there
 	}
-	return x
 }
 
 // namesIn returns the names in a folder, sorted. It is never nil.
@@ -137,7 +205,7 @@ type seen struct {
 	readSet
 	snapshots map[string][]string // the names in Listed folders when they were read
 	folders   map[string]bool     // of Names, those that were there
-	opened    []string            // those of Files that were opened
+	opened    []string            // files and links that were opened, also those that do not count
 	whyNot    string              // it cannot be used for a key; empty: it can
 	root      string
 }
@@ -146,45 +214,56 @@ type seen struct {
 func (r *accesses) end(ignored, own func(string) bool) seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range slices.Sorted(maps.Keys(r.beyond)) {
-		for _, kind := range r.beyond[p] {
-			r.through(p, kind)
-		}
-	}
-	for _, p := range slices.Sorted(maps.Keys(r.inside)) {
-		r.links(p, mostLinks)
-	}
 	s := seen{whyNot: r.blind, root: r.real, snapshots: map[string][]string{}, folders: map[string]bool{}}
+	names := map[string]bool{} // of Names: whether it was there
 	for _, p := range slices.Sorted(maps.Keys(r.inside)) {
 		x := r.inside[p]
+		file := x.was != absent && (x.was.IsRegular() || x.was&fs.ModeSymlink != 0)
+		if x.read && file && !own(p) && !ours(p) {
+			s.opened = append(s.opened, p)
+		}
 		switch {
-		case x.alias:
 		case ours(p):
-			if x.read && x.was != absent && !x.isDir() && s.whyNot == "" {
+			if x.read && file && s.whyNot == "" {
 				s.whyNot = fmt.Sprintf("it reads %s, which cannot be an input", p)
 			}
 		case own(p):
-		case x.was == absent && (x.made || r.madeAbove(p)), x.first, x.made && ignored(p):
+		case x.was == absent && (x.made || r.madeAbove(p)):
 			if _, err := os.Lstat(filepath.Join(r.real, p)); err == nil {
 				s.Made = append(s.Made, p)
+			} else if !r.madeAbove(p) {
+				names[p] = false // it is gone again: it could be made because it was not there
+			}
+		case x.first, x.made && ignored(p):
+			s.Made = append(s.Made, p)
+			if x.first && x.looked {
+				names[p] = true
 			}
 		case x.was == absent:
-			if up := parent(p); up == p || r.inside[up] == nil || r.inside[up].was != absent {
-				s.Names = append(s.Names, p)
+			if up := parent(p); r.inside[up] == nil || r.inside[up].was != absent {
+				names[p] = false
+				if up != "" && !ours(up) {
+					names[up] = true // as what it is: a link in its place could have what is not there
+				}
 			}
 		case x.isDir() && x.names != nil:
 			s.Listed = append(s.Listed, p)
 			s.snapshots[p] = x.names
-		case x.isDir(), !x.was.IsRegular() && x.was&fs.ModeSymlink == 0:
+		case !file:
 			if x.looked && p != "" {
-				s.Names = append(s.Names, p)
-				s.folders[p] = true
+				names[p] = true
 			}
 		case x.read, x.looked, x.passed: // sizes and times are asked for as what stands for contents
 			s.Files = append(s.Files, p)
-			if x.read {
-				s.opened = append(s.opened, p)
-			}
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(names)) {
+		s.Names = append(s.Names, p)
+		s.folders[p] = names[p]
+	}
+	for _, p := range slices.Concat(s.Files, s.Names, s.Listed) {
+		if !utf8.ValidString(p) && s.whyNot == "" {
+			s.whyNot = fmt.Sprintf("it uses %q, and such a name cannot be stored", p)
 		}
 	}
 	return s
@@ -198,56 +277,6 @@ func (r *accesses) madeAbove(p string) bool {
 		}
 	}
 	return false
-}
-
-// through takes note of a path outside of the root that leads into it. r.mu is locked.
-func (r *accesses) through(p string, kind access.Kind) {
-	at, err := filepath.EvalSymlinks(p)
-	if err != nil {
-		dir, err := filepath.EvalSymlinks(filepath.Dir(p))
-		if err != nil {
-			return
-		}
-		at = filepath.Join(dir, filepath.Base(p))
-	}
-	if rel, ok := strings.CutPrefix(at, r.real+"/"); ok {
-		r.note(rel, kind)
-	}
-}
-
-// mostLinks bounds a chain of links.
-const mostLinks = 40
-
-// links takes note of the links on the way to a path in the root, and of where they lead. r.mu is locked.
-func (r *accesses) links(p string, more int) {
-	x := r.note(p, 0)
-	for dir := p; dir != "" && more > 0; dir = parent(dir) {
-		at := filepath.Join(r.real, dir)
-		text, err := os.Readlink(at)
-		if err != nil {
-			continue
-		}
-		if dir != p {
-			x.alias = true
-			r.note(dir, 0).passed = true
-		}
-		r.links(parent(dir), more-1)
-		if !filepath.IsAbs(text) {
-			text = filepath.Join(filepath.Dir(at), text)
-		}
-		rest := strings.TrimPrefix(strings.TrimPrefix(p, dir), "/")
-		rel, ok := strings.CutPrefix(filepath.Join(text, rest), r.real+"/")
-		if !ok {
-			return
-		}
-		to := r.note(rel, 0)
-		to.looked = to.looked || x.looked
-		if x.read {
-			r.note(rel, access.Read)
-		}
-		r.links(rel, more-1)
-		return
-	}
 }
 
 // readSets are the newest sets of a task. Which one counts depends on the contents of the files: a branch may read
@@ -348,10 +377,14 @@ func (v *view) seen(root string, set readSet, own []pattern) ([]File, error) {
 		f, ok := v.find(p)
 		switch {
 		case !counts(p):
+		case ok && f.Link != "": // what a file is, and what not, counts too
+			files = append(files, File{Path: p, Link: f.Link})
 		case ok && !f.Folder:
 			files = append(files, File{Path: p, Digest: nameOnly})
 		case ok, v.hasBelow(p):
 			files = append(files, File{Path: p, Folder: true})
+		case special(root, p):
+			files = append(files, File{Path: p, Digest: nameOnly, Executable: true})
 		}
 	}
 	for _, p := range set.Names {
@@ -369,6 +402,12 @@ func (v *view) seen(root string, set readSet, own []pattern) ([]File, error) {
 		}
 	}
 	return tidy(files), nil
+}
+
+// special reports whether a path is there that is no file, link or folder: a pipe or a socket. The walk leaves them out.
+func special(root, p string) bool {
+	info, err := os.Lstat(filepath.Join(root, p))
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0
 }
 
 // tidy sorts files, keeps one of each path, and drops folders with something below.
@@ -418,7 +457,7 @@ func (s *seen) changed(v *view, own []pattern) string {
 	}
 	for _, p := range s.Names {
 		_, there := v.find(p)
-		if (there || v.hasBelow(p)) != s.folders[p] {
+		if (there || v.hasBelow(p) || special(s.root, p)) != s.folders[p] {
 			return p
 		}
 	}

@@ -31,7 +31,7 @@ type script struct {
 func (s *script) access(kind access.Kind, name string) string {
 	at := filepath.Join(s.root, name)
 	if s.see != nil {
-		s.see(access.Path{Kind: kind, Name: at})
+		s.see(access.Path{Kind: kind, Name: at, Add: true})
 	}
 	s.used[name] = true
 	return at
@@ -191,7 +191,7 @@ func TestAccesses(t *testing.T) {
 	gather := func(all ...any) seen {
 		r := newAccesses(root)
 		for i := 0; i < len(all); i += 2 {
-			r.see(access.Path{Kind: all[i].(access.Kind), Name: filepath.Join(root, all[i+1].(string))})
+			r.see(access.Path{Kind: all[i].(access.Kind), Name: root + "/" + all[i+1].(string), Add: true})
 		}
 		return r.end(func(p string) bool { return p == "ignored" }, func(p string) bool { return p == "own" })
 	}
@@ -202,8 +202,11 @@ func TestAccesses(t *testing.T) {
 	}{
 		"read":                     {gather(R, "read", L, "looked"), []string{"looked", "read"}, nil, nil, nil},
 		"absent":                   {gather(L, "no", R, "nodir/a/b"), nil, []string{"no", "nodir"}, nil, nil},
-		"made":                     {gather(L, "dir/new", M, "dir/new", R, "dir/new"), nil, nil, nil, nil}, // it is gone again
-		"written anew":             {gather(W, "new", R, "new"), nil, nil, nil, nil},
+		"made":                     {gather(L, "dir/new", M, "dir/new", R, "dir/new"), nil, []string{"dir/new"}, nil, nil}, // it is gone again
+		"written anew":             {gather(W, "new", R, "new"), nil, []string{"new"}, nil, nil},
+		"behind a link":            {gather(R, "link/../read"), []string{"link", "read"}, nil, nil, nil},
+		"below a file":             {gather(R, "read/x"), nil, []string{"read", "read/x"}, nil, nil},
+		"in a folder":              {gather(R, "dir/no"), nil, []string{"dir", "dir/no"}, nil, nil},
 		"written":                  {gather(W, "read"), []string{"read"}, nil, nil, nil},
 		"emptied":                  {gather(M, "emptied", R, "emptied"), nil, nil, nil, []string{"emptied"}},
 		"edited":                   {gather(R, "edited", M, "edited"), []string{"edited"}, nil, nil, nil},
@@ -221,6 +224,12 @@ func TestAccesses(t *testing.T) {
 		}
 	}
 	if s := gather(R, ".git/HEAD"); s.whyNot != "it reads .git/HEAD, which cannot be an input" {
+		t.Errorf("%+v", s)
+	}
+	if s := gather(access.Moved, "dir"); s.whyNot != "it moves the folder dir" {
+		t.Errorf("%+v", s)
+	}
+	if s := gather(R, "\xff"); !strings.Contains(s.whyNot, "cannot be stored") {
 		t.Errorf("%+v", s)
 	}
 	r := newAccesses(root)

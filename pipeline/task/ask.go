@@ -30,6 +30,8 @@ func (r *Runner) Ask(ctx context.Context, t *pipeline.Task, argv []string) ([]by
 	switch {
 	case err != nil:
 		return nil, err
+	case got.Status == record.Passed && out.Len() == 0:
+		return nil, errors.New("it prints nothing, and that tells no program from another")
 	case out.over:
 		return nil, fmt.Errorf("it prints more than %d bytes", askMost)
 	case got.Status == record.TimedOut:
