@@ -29,6 +29,8 @@ var attributes = map[string]string{
 	"task.dotenv":                          `dotenv = ["apply.env"]`,
 	"task.dir":                             `dir = "."`,
 	"task.inputs":                          `inputs = ["greeting.txt"]`,
+	"task.strict":                          `strict = true`,
+	"task.tools":                           `tools = { grep = ["async-pipeline", "fix", "apply", "--yes"] }`,
 	"task.outputs":                         `outputs = ["greeting.txt"]`,
 	"task.timeout":                         `timeout = "1m"`,
 	"task.retry":                           `retry {`,

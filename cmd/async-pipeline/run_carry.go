@@ -54,7 +54,10 @@ func (p *runCall) perform() error {
 	if w := p.flags.rounds; w != nil {
 		var end func(*record.Sealed)
 		p.ctx, end = w.begin(stop.Ctx, p.graph)
-		defer func() { end(p.sealed) }()
+		defer func() {
+			w.signal = stop.First() // also one that came after the verdict
+			end(p.sealed)
+		}()
 	}
 	sealed, err := p.record(stop)
 	p.sealed = sealed
@@ -130,7 +133,11 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 			if !p.drawn {
 				prog.Out.Flush() // whether anybody reads is part of the verdict
 			}
-			switch first := stop.Next(func(syscall.Signal) { noteHealingEnds(prog) }); { // from here on a signal ends the hooks only
+			told := func(syscall.Signal) { noteHealingEnds(prog) }
+			if p.flags.rounds != nil && p.flags.noHeal {
+				told = func(syscall.Signal) {}
+			}
+			switch first := stop.Next(told); { // from here on a signal ends the hooks only
 			case first != 0:
 				return exit.Signal + int(first)
 			case errors.Is(prog.Out.Problem(), syscall.EPIPE):

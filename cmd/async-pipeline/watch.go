@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
@@ -27,13 +28,14 @@ import (
 
 // A watching is one run --watch.
 type watching struct {
-	prog  *program
-	root  string    // its real path
-	repo  *git.Repo // nil: nothing is ignored
-	woken chan struct{}
-	count int    // rounds
-	close func() // ends the watching
-	know  func() // fills in the inputs of tasks with inputs = auto
+	prog   *program
+	root   string    // its real path
+	repo   *git.Repo // nil: nothing is ignored
+	woken  chan struct{}
+	count  int            // rounds
+	signal syscall.Signal // that came while the last round was at work; 0: none
+	close  func()         // ends the watching
+	know   func()         // fills in the inputs of tasks with inputs = auto
 
 	mu      sync.Mutex // guards what follows
 	config  *pipeline.Config
@@ -98,6 +100,9 @@ func watchTasks(prog *program, r *runFlags, names []string) error {
 		}
 		if code >= exit.Signal || prog.Out.Problem() != nil { // a round that changes ended has no such code
 			return exit.With(code)
+		}
+		if w.signal != 0 {
+			return exit.With(exit.Signal + int(w.signal))
 		}
 		if w.waits() {
 			prog.Results().Line("Watching %s. Ctrl-C ends.", english.Count(len(w.tasks), "task"))
