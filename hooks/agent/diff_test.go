@@ -14,6 +14,8 @@ func TestDiffs(t *testing.T) {
 	for _, tt := range []struct{ name, answer, want string }{
 		{"bare", plainDiff, plainDiff},
 		{"fenced, between prose", "Here:\n```diff\n" + plainDiff + "```\nDone.\n", plainDiff},
+		{"B60 in a tag, between prose", "I read it.\n<diff>\n" + plainDiff + "</diff>\nDone.\n", plainDiff},
+		{"B62 in a tag that is not closed", "I read it.\n<diff>\n" + plainDiff, plainDiff},
 		{"prose at once behind it", plainDiff + "That is all.\n{\"outcome\": \"fixed\"}\n", plainDiff},
 		{"the last line has no end", strings.TrimSuffix(plainDiff, "\n"), plainDiff},
 		{"headers of git", "diff --git a/x b/x\nindex 123..abc 100644\n" + plainDiff, plainDiff},
