@@ -240,3 +240,16 @@ func TestNotStarted(t *testing.T) {
 		}
 	}
 }
+
+// An answer that is too long is cut, and a secret may be cut with it: what is left of it is no secret that is found.
+func TestCutAnswer(t *testing.T) {
+	t.Parallel()
+	cut := "unter2-hunter2"
+	d := newDesk(t, func(context.Context, agent.Request) agent.Turn {
+		return agent.Turn{Text: cut + strings.Repeat("Z", agent.TailLimit-len(cut)-6) + "\nend\n"}
+	})
+	row, answer := d.run(t.Context())
+	if row.Status != record.Passed || strings.Contains(answer, "unter2") || !strings.HasSuffix(answer, "Z\nend\n") || !strings.Contains(answer, "the last 192 KiB") {
+		t.Errorf("%+v, %.100q", row, answer)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -19,6 +20,10 @@ import (
 
 // IdleLimit is how long an agent may be silent, where nobody says.
 const IdleLimit = 2 * time.Minute
+
+// cutMargin is how much of the beginning of an answer that was cut is left out, in bytes: more than a secret is long, also
+// in its encodings.
+const cutMargin = 64 << 10
 
 // A TaskResult is how the agent of a task ended.
 type TaskResult struct {
@@ -48,10 +53,14 @@ func Task(ctx context.Context, q Request) (TaskResult, error) {
 	}
 	q.charge(l.turn)
 	r.took(l.turn)
+	text, cut := q.Redact.String(l.turn.Text), len(l.turn.Text) >= agent.TailLimit-utf8.UTFMax
+	if cut { // it may begin with the end of a secret, which is no secret that could be found
+		text = strings.ToValidUTF8(text[min(len(text), cutMargin):], "")
+	}
 	// Without control characters a value may be whole that was not before.
-	answer := redact.Keys(q.Redact.String(agent.Answer(q.Redact.String(l.turn.Text))))
-	if len(l.turn.Text) >= agent.TailLimit-utf8.UTFMax {
-		answer = fmt.Sprintf("[async-pipeline: these are the last %d KiB; the transcript has more]\n", agent.TailLimit>>10) + answer
+	answer := redact.Keys(q.Redact.String(agent.Answer(text)))
+	if cut {
+		answer = fmt.Sprintf("[async-pipeline: these are the last %d KiB; the transcript has more]\n", (agent.TailLimit-cutMargin)>>10) + answer
 	}
 	t := TaskResult{Answer: answer, Omitted: append(l.omitted, r.Left...), Exit: l.turn.Exit}
 	kind, evidence := l.turn.Kind, l.turn.Evidence

@@ -9,6 +9,8 @@ type Path struct {
 	PID  int    // for which /proc/self stands; 0: not known
 	Link bool   // a link in its place is not followed
 	Add  bool   // of Written and Made: it is made if it is not there
+	New  bool   // of Made: it fails if it is there
+	Runs bool   // of Read: it is a program
 }
 
 // A Kind is what a process wanted of a path.

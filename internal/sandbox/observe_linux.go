@@ -33,10 +33,13 @@ type nameCall struct {
 	from, old int8 // of a call with two paths: the arguments of the first one; old -1: there is one path
 	oldKind   access.Kind
 	link      bool // a link in the place of path is not followed
+	fresh     bool // it fails if path is there
+	runs      bool // path is a program
+	flags     int8 // the argument with the flags of a renameat2(2); -1: none
 }
 
 func call(number uint32, kind access.Kind, dir, path int8) nameCall {
-	return nameCall{number: number, kind: kind, dir: dir, path: path, empty: -1, open: -1, from: -1, old: -1}
+	return nameCall{number: number, kind: kind, dir: dir, path: path, empty: -1, open: -1, from: -1, old: -1, flags: -1}
 }
 
 func (c nameCall) orEmpty(flags int8) nameCall { c.empty = flags; return c }
@@ -50,6 +53,12 @@ func (c nameCall) of(kind access.Kind, from, old int8) nameCall {
 
 func (c nameCall) itself() nameCall { c.link = true; return c }
 
+func (c nameCall) anew() nameCall { c.link, c.fresh = true, true; return c }
+
+func (c nameCall) program() nameCall { c.runs = true; return c }
+
+func (c nameCall) flagged(flags int8) nameCall { c.flags = flags; return c }
+
 // observed are the system calls that are looked at, where programs of this machine have them. What changes the meaning of
 // paths has the kind Blind.
 var observed = map[string]struct {
@@ -59,8 +68,8 @@ var observed = map[string]struct {
 }{
 	"amd64": {unix.AUDIT_ARCH_X86_64, []nameCall{
 		call(2, access.Read, -1, 0).opens(1), call(257, access.Read, 0, 1).opens(2), call(437, access.Read, 0, 1).opens(openHow), // open
-		call(85, access.Made, -1, 0),                                          // creat
-		call(59, access.Read, -1, 0), call(322, access.Read, 0, 1).orEmpty(4), // execve
+		call(85, access.Made, -1, 0),                                                              // creat
+		call(59, access.Read, -1, 0).program(), call(322, access.Read, 0, 1).orEmpty(4).program(), // execve
 		call(4, access.Looked, -1, 0), call(6, access.Looked, -1, 0), call(262, access.Looked, 0, 1).orEmpty(3), call(332, access.Looked, 0, 1).orEmpty(2), // stat
 		call(21, access.Looked, -1, 0), call(269, access.Looked, 0, 1), call(439, access.Looked, 0, 1).orEmpty(3), // access
 		call(80, access.Looked, -1, 0), call(137, access.Looked, -1, 0), // chdir, statfs
@@ -70,26 +79,26 @@ var observed = map[string]struct {
 		call(92, access.Looked, -1, 0), call(94, access.Looked, -1, 0), call(260, access.Looked, 0, 1).orEmpty(4), // chown
 		call(89, access.Read, -1, 0), call(267, access.Read, 0, 1), // readlink
 		call(217, access.Listed, 0, -1), call(78, access.Listed, 0, -1), // getdents
-		call(76, access.Written, -1, 0),                                                                                                                                                           // truncate
-		call(82, access.Made, -1, 1).itself().of(access.Moved, -1, 0), call(264, access.Made, 2, 3).itself().of(access.Moved, 0, 1), call(316, access.Made, 2, 3).itself().of(access.Moved, 0, 1), // rename
-		call(86, access.Made, -1, 1).itself().of(access.Read, -1, 0), call(265, access.Made, 2, 3).itself().of(access.Read, 0, 1), // link
-		call(88, access.Made, -1, 1).itself(), call(266, access.Made, 1, 2).itself(), // symlink
-		call(83, access.Made, -1, 0).itself(), call(258, access.Made, 0, 1).itself(), call(133, access.Made, -1, 0).itself(), call(259, access.Made, 0, 1).itself(), // mkdir, mknod
+		call(76, access.Written, -1, 0),                                                                                                                                                                      // truncate
+		call(82, access.Made, -1, 1).itself().of(access.Moved, -1, 0), call(264, access.Made, 2, 3).itself().of(access.Moved, 0, 1), call(316, access.Made, 2, 3).itself().of(access.Moved, 0, 1).flagged(4), // rename
+		call(86, access.Made, -1, 1).anew().of(access.Read, -1, 0), call(265, access.Made, 2, 3).anew().of(access.Read, 0, 1), // link
+		call(88, access.Made, -1, 1).anew(), call(266, access.Made, 1, 2).anew(), // symlink
+		call(83, access.Made, -1, 0).anew(), call(258, access.Made, 0, 1).anew(), call(133, access.Made, -1, 0).anew(), call(259, access.Made, 0, 1).anew(), // mkdir, mknod
 		call(84, access.Removed, -1, 0).itself(), call(87, access.Removed, -1, 0).itself(), call(263, access.Removed, 0, 1).itself(), // unlink
 		// pivot_root, chroot, mount, open_tree, move_mount, open_by_handle_at
 		call(155, access.Blind, -1, -1), call(161, access.Blind, -1, -1), call(165, access.Blind, -1, -1), call(428, access.Blind, -1, -1), call(429, access.Blind, -1, -1), call(304, access.Blind, -1, -1),
 	}, 425},
 	"arm64": {unix.AUDIT_ARCH_AARCH64, []nameCall{
 		call(56, access.Read, 0, 1).opens(2), call(437, access.Read, 0, 1).opens(openHow),
-		call(221, access.Read, -1, 0), call(281, access.Read, 0, 1).orEmpty(4),
+		call(221, access.Read, -1, 0).program(), call(281, access.Read, 0, 1).orEmpty(4).program(),
 		call(79, access.Looked, 0, 1).orEmpty(3), call(291, access.Looked, 0, 1).orEmpty(2),
 		call(48, access.Looked, 0, 1), call(439, access.Looked, 0, 1).orEmpty(3),
 		call(49, access.Looked, -1, 0), call(43, access.Looked, -1, 0),
 		call(8, access.Looked, -1, 0), call(9, access.Looked, -1, 0), call(11, access.Looked, -1, 0), call(12, access.Looked, -1, 0),
 		call(88, access.Looked, 0, 1), call(53, access.Looked, 0, 1), call(452, access.Looked, 0, 1), call(54, access.Looked, 0, 1).orEmpty(4),
 		call(78, access.Read, 0, 1), call(61, access.Listed, 0, -1), call(45, access.Written, -1, 0),
-		call(38, access.Made, 2, 3).itself().of(access.Moved, 0, 1), call(276, access.Made, 2, 3).itself().of(access.Moved, 0, 1), call(37, access.Made, 2, 3).itself().of(access.Read, 0, 1),
-		call(36, access.Made, 1, 2).itself(), call(34, access.Made, 0, 1).itself(), call(33, access.Made, 0, 1).itself(), call(35, access.Removed, 0, 1).itself(),
+		call(38, access.Made, 2, 3).itself().of(access.Moved, 0, 1), call(276, access.Made, 2, 3).itself().of(access.Moved, 0, 1).flagged(4), call(37, access.Made, 2, 3).anew().of(access.Read, 0, 1),
+		call(36, access.Made, 1, 2).anew(), call(34, access.Made, 0, 1).anew(), call(33, access.Made, 0, 1).anew(), call(35, access.Removed, 0, 1).itself(),
 		call(41, access.Blind, -1, -1), call(51, access.Blind, -1, -1), call(40, access.Blind, -1, -1), call(428, access.Blind, -1, -1), call(429, access.Blind, -1, -1), call(265, access.Blind, -1, -1),
 	}, 425},
 }[runtime.GOARCH]
@@ -226,7 +235,13 @@ func (o *observer) look(n *notification) {
 	if c.old >= 0 {
 		o.tell(n, access.Path{Kind: c.oldKind, Link: true}, c.from, c.old)
 	}
-	p := access.Path{Kind: c.kind, Link: c.link, Add: true}
+	p := access.Path{Kind: c.kind, Link: c.link, Add: true, New: c.fresh, Runs: c.runs}
+	if c.flags >= 0 {
+		p.New = n.args[c.flags]&unix.RENAME_NOREPLACE != 0
+		if n.args[c.flags]&unix.RENAME_EXCHANGE != 0 {
+			o.blind("it exchanges two files or folders")
+		}
+	}
 	if c.open >= 0 {
 		flags := n.args[min(c.open, 5)]
 		if c.open == openHow {
@@ -259,7 +274,7 @@ func opened(flags uint64) access.Path {
 	case flags&unix.O_PATH != 0:
 		p.Kind, p.Add = access.Looked, false
 	case flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0:
-		p.Kind, p.Link = access.Made, true
+		p.Kind, p.Link, p.New = access.Made, true, true
 	case flags&unix.O_TRUNC != 0:
 		p.Kind = access.Made
 	case flags&unix.O_ACCMODE != unix.O_RDONLY, flags&unix.O_CREAT != 0:

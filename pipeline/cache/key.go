@@ -172,7 +172,11 @@ func escapeAll(names []string) []string {
 	special := strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`, `\`, `\\`)
 	all := make([]string, 0, len(names))
 	for _, name := range names {
-		all = append(all, special.Replace(name))
+		clean := special.Replace(name)
+		if strings.HasPrefix(clean, "!") {
+			clean = `\` + clean
+		}
+		all = append(all, clean)
 	}
 	return all
 }

@@ -6,8 +6,10 @@ package cache
 import (
 	"cmp"
 	"context"
+	"debug/elf"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -79,15 +81,69 @@ func (r *accesses) see(a access.Path) {
 		r.blind = cmp.Or(r.blind, fmt.Sprintf("it uses more than %d paths", mostReads))
 		return
 	}
+	r.see1(a, mostInterpreters)
+}
+
+// mostInterpreters is how often the kernel runs a script by a script.
+const mostInterpreters = 5
+
+// see1 is see for a path that is not Blind. r.mu is locked.
+func (r *accesses) see1(a access.Path, more int) {
+	if more == 0 {
+		return
+	}
 	links, at := resolve(a)
 	for _, l := range links {
 		if p, in := r.below(l); in {
 			r.note(p).passed = true
 		}
 	}
-	if p, in := r.below(at); in {
+	p, in := r.below(at)
+	if in {
 		r.want(p, a)
 	}
+	if a.Runs {
+		for _, name := range runBy(at, in) {
+			if !filepath.IsAbs(name) {
+				name = fmt.Sprintf("/proc/%d/cwd/%s", a.PID, name)
+			}
+			r.see1(access.Path{Kind: access.Read, Name: name, PID: a.PID, Runs: true}, more-1)
+		}
+	}
+}
+
+// runBy returns what the kernel opens to run a program: the interpreter that its first line names, or the loader that it
+// was linked for. That of a program outside of the root is outside too.
+func runBy(at string, in bool) []string {
+	f, err := os.Open(at)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(f, head)
+	if line, ok := strings.CutPrefix(string(head[:n]), "#!"); ok {
+		line, _, _ = strings.Cut(line, "\n")
+		if words := strings.Fields(line); len(words) > 0 {
+			return words[:1]
+		}
+		return nil
+	}
+	if !in || !strings.HasPrefix(string(head[:n]), elf.ELFMAG) {
+		return nil
+	}
+	program, err := elf.NewFile(f)
+	if err != nil {
+		return nil
+	}
+	for _, p := range program.Progs {
+		if p.Type == elf.PT_INTERP && p.Filesz < 4096 {
+			if text, err := io.ReadAll(p.Open()); err == nil {
+				return []string{strings.TrimRight(string(text), "\x00")}
+			}
+		}
+	}
+	return nil
 }
 
 // below returns the path of what is in the root, relative to it.
@@ -170,6 +226,7 @@ func (r *accesses) want(p string, a access.Path) {
 		}
 		x.read, x.made = x.read || !x.first, true
 	case access.Removed:
+		r.emptied(p, x)
 		x.looked, x.made = true, true
 	case access.Read, access.Written:
 		switch {
@@ -180,13 +237,22 @@ func (r *accesses) want(p string, a access.Path) {
 			x.made = x.made || a.Kind == access.Written
 		}
 	case access.Made:
-		if !makes {
-			x.looked = true
+		if _, err := os.Lstat(filepath.Join(r.real, p)); !makes || a.New && err == nil {
+			x.looked = true // it fails
 			break
 		}
+		r.emptied(p, x)
 		x.first = x.first || !x.read && !x.looked
 		x.made = true
 		x.looked = x.looked || !a.Add // it has to be there
+	}
+}
+
+// emptied takes note that a folder can be removed or replaced only if nothing is in it. r.mu is locked.
+func (r *accesses) emptied(p string, x *read) {
+	if x.isDir() && x.names == nil {
+		x.names = namesIn(filepath.Join(r.real, p))
+		x.looked = true
 	}
 }
 
@@ -219,7 +285,7 @@ func (r *accesses) end(ignored, own func(string) bool) seen {
 	for _, p := range slices.Sorted(maps.Keys(r.inside)) {
 		x := r.inside[p]
 		file := x.was != absent && (x.was.IsRegular() || x.was&fs.ModeSymlink != 0)
-		if x.read && file && !own(p) && !ours(p) {
+		if x.read && file && !own(p) && !ours(p) && !r.madeAbove(p) {
 			s.opened = append(s.opened, p)
 		}
 		switch {
@@ -234,6 +300,7 @@ func (r *accesses) end(ignored, own func(string) bool) seen {
 			} else if !r.madeAbove(p) {
 				names[p] = false // it is gone again: it could be made because it was not there
 			}
+		case r.madeAbove(p): // it came with a folder that has another name now
 		case x.first, x.made && ignored(p):
 			s.Made = append(s.Made, p)
 			if x.first && x.looked {
@@ -249,6 +316,9 @@ func (r *accesses) end(ignored, own func(string) bool) seen {
 		case x.isDir() && x.names != nil:
 			s.Listed = append(s.Listed, p)
 			s.snapshots[p] = x.names
+			if x.made {
+				names[p] = true // else it was removed
+			}
 		case !file:
 			if x.looked && p != "" {
 				names[p] = true

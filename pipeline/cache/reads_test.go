@@ -226,6 +226,19 @@ func TestAccesses(t *testing.T) {
 	if s := gather(R, ".git/HEAD"); s.whyNot != "it reads .git/HEAD, which cannot be an input" {
 		t.Errorf("%+v", s)
 	}
+	gone := newAccesses(root)
+	for _, a := range []access.Path{
+		{Kind: M, Name: root + "/dir", Add: true, New: true, Link: true},
+		{Kind: I, Name: root + "/dir"}, // mkdir -p dir; ls dir
+		{Kind: M, Name: root + "/kept", Add: true, New: true, Link: true},
+		{Kind: R, Name: root + "/kept"},
+		{Kind: access.Removed, Name: root + "/real", Link: true},
+	} {
+		gone.see(a)
+	}
+	if s := gone.end(func(string) bool { return false }, func(string) bool { return false }); !slices.Equal(s.Listed, []string{"dir", "real"}) || !slices.Equal(s.Files, []string{"kept"}) || !slices.Equal(s.Names, []string{"real"}) || s.Made != nil {
+		t.Errorf("%+v", s)
+	}
 	if s := gather(access.Moved, "dir"); s.whyNot != "it moves the folder dir" {
 		t.Errorf("%+v", s)
 	}

@@ -54,6 +54,9 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []Fil
 	}
 	why = append(why, changedPairs(last.Platform, now.Platform, func(name string) string {
 		if strings.HasPrefix(name, "program ") {
+			if last.Command != now.Command && (last.Platform[name] == "" || now.Platform[name] == "") {
+				return "" // the command says that already
+			}
 			return name + ": another program"
 		}
 		if tool, ok := strings.CutPrefix(name, "tool "); ok {
@@ -152,7 +155,9 @@ func changedPairs(was, is map[string]string, say func(string) string) (all []str
 		a, before := was[n]
 		b, after := is[n]
 		if a != b || before != after {
-			all = append(all, say(n))
+			if said := say(n); said != "" {
+				all = append(all, said)
+			}
 		}
 	}
 	return all

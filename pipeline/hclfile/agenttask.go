@@ -2,6 +2,7 @@ package hclfile
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -121,8 +122,10 @@ func (r *tasks) answerFile(b *block) string {
 		r.add(at, "stdout_to contains a pattern", file)
 	case clean == "." || strings.HasSuffix(s, "/"):
 		r.add(at, "stdout_to names a folder", file)
-	case first == ".async" || slices.Contains(strings.Split(clean, "/"), ".git"):
-		r.addf(at, file, "stdout_to is in %s", path.Dir(clean))
+	case first == ".async":
+		r.add(at, "stdout_to is in .async", file)
+	case slices.ContainsFunc(strings.Split(clean, "/"), func(name string) bool { return strings.HasPrefix(strings.ToLower(name), ".git") }):
+		r.add(at, "stdout_to is a file of git's", file)
 	case clean == Name || clean == Name+".json":
 		r.addf(at, file, "stdout_to is %s itself", clean)
 	default:
@@ -168,6 +171,24 @@ func (r *hooks) verifiable(c *pipeline.Config) {
 				r.addf(v.at, "Name tasks that run a command.", "verify names %q, which an agent does", name)
 				break
 			}
+		}
+	}
+}
+
+// readsAgents makes the program of an agent an input of the tasks that it does, where the project has it.
+func (r *tasks) readsAgents(c *pipeline.Config) {
+	for _, t := range c.Tasks {
+		if t.Agent == nil {
+			continue
+		}
+		a := c.Agent(t.Agent.Use)
+		if a == nil || len(a.Command) == 0 {
+			continue
+		}
+		p := path.Clean(a.Command[0].Value)
+		if strings.Contains(a.Command[0].Value, "/") && filepath.IsLocal(p) && !slices.Contains(t.Reads, p) {
+			t.Reads = append(t.Reads, p)
+			slices.Sort(t.Reads)
 		}
 	}
 }

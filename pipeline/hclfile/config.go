@@ -90,6 +90,7 @@ func (r *decoder) file(top *block) {
 	r.relations()
 	r.hooks.verifiable(r.c)
 	r.hooks.binds(r.c)
+	r.tasks.readsAgents(r.c)
 }
 
 // take adds what an included file declares.

@@ -89,7 +89,7 @@ var agentTaskWord = &word{
 	inner: []*word{
 		{name: "use", typ: "agent", must: true, doc: "Which agent. What it gets of the environment is written there."},
 		{name: "prompt", typ: "string", must: true, doc: "What it is to do: text, or file(\"review.md\"). How it works and ends is told to it besides."},
-		{name: "stdout_to", typ: "path", doc: "The file that its answer is written to when the task has passed: its last message or, of a command, what it printed, the last 256 KiB, without secrets and control characters. It is an output of the task. A file that git tracks is refused when the task starts. Without stdout_to the answer is in the log of the task."},
+		{name: "stdout_to", typ: "path", doc: "The file that its answer is written to when the task has passed: its last message or, of a command, what it printed, of more than 256 KiB the end, without secrets and control characters. It is an output of the task. A file that git tracks is refused when the task starts. Without stdout_to the answer is in the log of the task."},
 		{
 			name: "budget", block: true, once: true, example: agentTaskExample,
 			doc: "What the agent may use. It is ended when one of these is spent, and the task has failed.",

@@ -95,7 +95,10 @@ func (w *walker) answerable(ctx context.Context, t *pipeline.Task) error {
 	defer func() { _ = root.Close() }() // it was only read
 	for at := to; at != "."; at = path.Dir(at) {
 		info, err := root.Lstat(at)
+		_, nested := root.Lstat(path.Join(at, ".git"))
 		switch {
+		case err == nil && info.IsDir() && nested == nil:
+			return fmt.Errorf("stdout_to: %s is a repository of its own: name a file outside of it", at)
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return fmt.Errorf("stdout_to: %w", err)

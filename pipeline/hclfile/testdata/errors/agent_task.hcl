@@ -118,7 +118,7 @@ task "git" {
   agent {
     use       = agent.a
     prompt    = "x"
-    stdout_to = "sub/.git/config" # ERROR: stdout_to is in sub/.git
+    stdout_to = "sub/.git/config" # ERROR: stdout_to is a file of git's
   }
 }
 task "itself" {
