@@ -422,6 +422,29 @@ func TestP49RecoveredIsNoError(t *testing.T) {
 	})
 }
 
+// P50: while a tool waits for something outside nobody is silent: the watchdog counts from when the model is asked again.
+func TestP50ToolThatWaitsIsNotSilence(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} { // whether the stream stays open meanwhile
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(t, step{calls: []model.Call{call("1", "run", `{"argv":["test"]}`)}, late: late}, step{text: finalText})
+			d.req.Idle = 30 * time.Second
+			d.tools.do = func(ctx context.Context, _ model.Call) tools.Outcome {
+				time.Sleep(11 * time.Minute)
+				if ctx.Err() != nil {
+					t.Error("the watchdog ended the tool")
+				}
+				return tools.Outcome{Text: "ran for eleven minutes"}
+			}
+			turn, _ := d.ends(context.Background(), "", 2)
+			d.ran("1")
+			if got := d.results()["1"]; turn.Control == nil || got.Text != "ran for eleven minutes" || got.Failed || len(d.of("recovery")) != 0 {
+				t.Errorf("late %v: result %+v, %d recoveries", late, got, len(d.of("recovery")))
+			}
+		})
+	}
+}
+
 // P52: a stream that does not even hear that it is to end is not waited for.
 func TestP52StreamThatNeverEnds(t *testing.T) {
 	t.Parallel()
