@@ -280,7 +280,7 @@ func BenchmarkChunk(b *testing.B) {
 			}
 		}
 	}))
-	defer provider.Close()
+	b.Cleanup(provider.Close) // when the context has ended: it waits for the requests
 	r, err := Start(b.Context(), Options{
 		Upstreams: []Upstream{{Wire: model.Anthropic, BaseURL: provider.URL, Key: canary}},
 		Limits:    Limits{Tokens: 1 << 40, CostUSD: 1 << 40},
