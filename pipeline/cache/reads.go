@@ -55,6 +55,7 @@ type read struct {
 	first  bool // and not read before that
 	passed bool // of a link: it is on the way to another path
 	names  []string
+	text   string // of a link, at the first access
 }
 
 const absent = ^fs.FileMode(0)
@@ -202,7 +203,9 @@ func (r *accesses) note(p string) *read {
 	x = &read{was: absent}
 	r.inside[p] = x
 	if info, err := os.Lstat(filepath.Join(r.real, p)); err == nil {
-		x.was = info.Mode()
+		if x.was = info.Mode(); x.was&fs.ModeSymlink != 0 {
+			x.text, _ = os.Readlink(filepath.Join(r.real, p))
+		}
 	} else if p != "" {
 		r.note(parent(p)) // of a path in a folder that is not there, what counts is that there is no such folder
 	}
@@ -271,6 +274,7 @@ type seen struct {
 	readSet
 	snapshots map[string][]string // the names in Listed folders when they were read
 	folders   map[string]bool     // of Names, those that were there
+	links     map[string]string   // of Files, the texts of links as they were
 	opened    []string            // files and links that were opened, also those that do not count
 	whyNot    string              // it cannot be used for a key; empty: it can
 	root      string
@@ -280,7 +284,7 @@ type seen struct {
 func (r *accesses) end(ignored, own func(string) bool) seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := seen{whyNot: r.blind, root: r.real, snapshots: map[string][]string{}, folders: map[string]bool{}}
+	s := seen{whyNot: r.blind, root: r.real, snapshots: map[string][]string{}, folders: map[string]bool{}, links: map[string]string{}}
 	names := map[string]bool{} // of Names: whether it was there
 	for _, p := range slices.Sorted(maps.Keys(r.inside)) {
 		x := r.inside[p]
@@ -325,6 +329,7 @@ func (r *accesses) end(ignored, own func(string) bool) seen {
 			}
 		case x.read, x.looked, x.passed: // sizes and times are asked for as what stands for contents
 			s.Files = append(s.Files, p)
+			s.links[p] = x.text
 		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(names)) {
@@ -521,7 +526,7 @@ func (v *view) namesIn(dir string) (names []string) {
 // changed returns what came or went since the task read it, or "".
 func (s *seen) changed(v *view, own []pattern) string {
 	for _, p := range s.Files {
-		if _, ok := v.find(p); !ok {
+		if f, ok := v.find(p); !ok || f.Link != s.links[p] {
 			return p
 		}
 	}
