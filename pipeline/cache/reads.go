@@ -34,7 +34,7 @@ type readSet struct {
 	Made   []string `json:"made"`   // what the task made itself: these names do not count in Listed
 }
 
-// most bounds a readSet: what reads more is better off with patterns.
+// mostReads bounds a readSet: what reads more is better off with patterns.
 const mostReads = 200_000
 
 // accesses gathers what a task reads while it runs.
@@ -485,7 +485,7 @@ func special(root, p string) bool {
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0
 }
 
-// tidy sorts files, keeps one of each path, and drops folders with something below.
+// tidy sorts files, keeps one of each path, that which says most, and drops folders with something below.
 func tidy(files []File) []File {
 	contents := func(f File) int {
 		if f.Digest == nameOnly || f.Folder {
@@ -494,7 +494,7 @@ func tidy(files []File) []File {
 		return 0
 	}
 	slices.SortFunc(files, func(a, b File) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), contents(a)-contents(b))
+		return cmp.Or(strings.Compare(a.Path, b.Path), contents(a)-contents(b), len(b.Link)-len(a.Link))
 	})
 	files = slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path })
 	v := view{files: files}
@@ -526,7 +526,7 @@ func (v *view) namesIn(dir string) (names []string) {
 // changed returns what came or went since the task read it, or "".
 func (s *seen) changed(v *view, own []pattern) string {
 	for _, p := range s.Files {
-		if f, ok := v.find(p); !ok || f.Link != s.links[p] {
+		if f, ok := v.find(p); !ok || f.Folder || f.Link != s.links[p] {
 			return p
 		}
 	}
