@@ -111,6 +111,9 @@ func observe() (listener int, err error) {
 	if len(observed.calls) == 0 {
 		return -1, errors.New("what programs read is seen only on amd64 and arm64")
 	}
+	if !continues() {
+		return -1, errors.New("what programs read is seen on Linux 5.5 or newer")
+	}
 	if !mayMount() { // who may not mount must promise that first, and then sudo and the like do not work
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return -1, fmt.Errorf("cannot give up new privileges: %w", err)
@@ -132,6 +135,18 @@ func observe() (listener int, err error) {
 		return -1, errors.New("another program already sees what this one reads")
 	}
 	return -1, fmt.Errorf("cannot raise the seccomp filter: %w", err)
+}
+
+// continues reports whether this kernel can carry out a call after it was looked at (Linux 5.5). An older one would leave it
+// waiting.
+func continues() bool {
+	var u unix.Utsname
+	var major, minor int
+	if unix.Uname(&u) != nil {
+		return false
+	}
+	n, _ := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor)
+	return n == 2 && (major > 5 || major == 5 && minor >= 5)
 }
 
 // observing returns the filter. A program for another convention (of 32 bits) gives a notice at each call.
