@@ -92,7 +92,7 @@ type Task struct {
 	Dir         string        // slash-separated, relative to the root, inside it; "." by default
 	Dotenv      []string      // files of NAME=VALUE lines, slash-separated, relative to the root, inside it
 	Inputs      []string      // globs
-	Auto        bool          `json:",omitempty"` // what it was seen to read is its inputs. Inputs is empty, or has patterns of that: see cache.Resolved
+	Auto        bool          `json:",omitempty"` // what it was seen to read is its inputs. Inputs is empty, or has patterns of that: see cache.Know
 	Strict      bool          `json:",omitempty"` // it is not cached when it reads what is not among Inputs
 	Tools       []Tool        `json:",omitempty"` // sorted by name
 	Outputs     []string      // globs

@@ -54,8 +54,7 @@ func (prog *program) loadFile(file string) (*pipeline.Config, error) {
 	c, err := prog.read(file)
 	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
 		prog.Messages().Diagnostics(faults)
-		return nil, exit.Refuse("%s in %s; nothing was run", english.Count(len(faults), "error"),
-			prog.Messages().Path(file))
+		return nil, exit.Refuse("%s%s; nothing was run", english.Count(len(faults), "error"), inFiles(prog, faults))
 	}
 	return c, err
 }

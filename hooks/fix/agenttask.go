@@ -1,7 +1,6 @@
 package fix
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,28 +38,7 @@ func taskDraft(runDir, name string) string {
 
 // AbandonedTask returns the agent task whose maker is gone; nil while the maker is at work, or if it was finished.
 func AbandonedTask(runDir, name string) (*DraftFile, error) {
-	path := taskDraft(runDir, name)
-	if !recordfile.Exists(path) || recordfile.Locked(path) {
-		return nil, nil
-	}
-	text, err := recordfile.Read(path, recordfile.MaxJSON)
-	if errors.Is(err, fs.ErrNotExist) { // finished meanwhile
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	if err := CheckVersion(path, text); err != nil {
-		return nil, err
-	}
-	d := &DraftFile{}
-	if err := json.Unmarshal(text, d); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
-	}
-	if d.Task == "" {
-		return nil, fmt.Errorf("%w: %s: task is missing", ErrDamaged, path)
-	}
-	return d, nil
+	return abandonedDraft(taskDraft(runDir, name))
 }
 
 // abandonedTasks returns the agent tasks of a run that were begun and not finished, and whose maker is gone.

@@ -211,15 +211,13 @@ type DraftFile struct {
 	StartedAt     string `json:"started_at"`
 }
 
-// ReadDraft returns, as interrupted, a fix that was begun and never sealed; nil while its maker is at work, or if
-// none was begun.
-func ReadDraft(dir, run, name string) (*Proposal, error) {
-	path := filepath.Join(dir, "fixes", name, "draft.json")
+// abandonedDraft reads a draft whose maker is gone; nil while the maker is at work, or if there is none.
+func abandonedDraft(path string) (*DraftFile, error) {
 	if !recordfile.Exists(path) || recordfile.Locked(path) {
 		return nil, nil
 	}
 	text, err := recordfile.Read(path, recordfile.MaxJSON)
-	if errors.Is(err, fs.ErrNotExist) { // sealed meanwhile
+	if errors.Is(err, fs.ErrNotExist) { // sealed or finished meanwhile
 		return nil, nil
 	}
 	if err != nil {
@@ -228,9 +226,19 @@ func ReadDraft(dir, run, name string) (*Proposal, error) {
 	if err := CheckVersion(path, text); err != nil {
 		return nil, err
 	}
-	var d DraftFile
-	if err := json.Unmarshal(text, &d); err != nil || d.Task == "" {
+	d := &DraftFile{}
+	if err := json.Unmarshal(text, d); err != nil || d.Task == "" {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, cmp.Or(err, errors.New("task is missing")))
+	}
+	return d, nil
+}
+
+// ReadDraft returns, as interrupted, a fix that was begun and never sealed; nil while its maker is at work, or if
+// none was begun.
+func ReadDraft(dir, run, name string) (*Proposal, error) {
+	d, err := abandonedDraft(filepath.Join(dir, "fixes", name, "draft.json"))
+	if d == nil || err != nil {
+		return nil, err
 	}
 	f := Fix{
 		SchemaVersion: d.SchemaVersion, Run: run, RunDigest: d.RunDigest, Task: d.Task, CreatedAt: d.StartedAt,

@@ -26,6 +26,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -162,9 +163,11 @@ func (c *Cache) open() error {
 		c.memory.want(named, wanted)
 		c.claims = map[string]string{}
 		c.serves = slices.ContainsFunc(c.Config.Tasks, func(t *pipeline.Task) bool { return t.Service != nil })
-		c.programs.load(c.Dir)
-		c.tools.load(c.Dir)
-		c.passes.load(&c.store)
+		c.programs.load(filepath.Join(c.Dir, "programs.json"))
+		c.tools.load(filepath.Join(c.Dir, "tools.json"))
+		c.tools.now = map[string]string{}
+		c.passes.load(filepath.Join(c.Dir, "passes.json"))
+		c.passes.store = &c.store
 	})
 	return c.err
 }
@@ -354,5 +357,5 @@ func (c *Cache) Close() error {
 	if c.store.dir == "" || c.Peek || c.err != nil || c.memory.known == nil {
 		return nil
 	}
-	return errors.Join(c.memory.save(), c.programs.save(), c.passes.save())
+	return errors.Join(c.memory.save(), c.programs.save(), c.tools.save(), c.passes.save())
 }

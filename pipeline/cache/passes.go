@@ -2,23 +2,12 @@ package cache
 
 // Which key the baseline of each task has, in one file: with it a run in which everything is cached reads no baseline.
 
-import (
-	"encoding/json"
-	"path/filepath"
-	"sync"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
-)
+import "golang.org/x/sys/unix"
 
 // passes belongs to one store. Another run may write a baseline too: a fact is used only while the file is the same.
 type passes struct {
+	remembered[passFact]
 	store *store
-
-	mu    sync.Mutex // guards what follows
-	known map[string]passFact
-	more  bool // known has what is not stored
 }
 
 // A passFact is the key of a baseline, and the stat data of its file.
@@ -26,16 +15,6 @@ type passFact struct {
 	Key   string
 	Ino   uint64
 	Ctime int64 // ns since 1970
-}
-
-func (p *passes) file() string { return filepath.Join(p.store.dir, "passes.json") }
-
-func (p *passes) load(s *store) {
-	p.store = s
-	b, err := recordfile.Read(p.file(), limitMemory)
-	if err != nil || json.Unmarshal(b, &p.known) != nil || p.known == nil {
-		p.known = map[string]passFact{}
-	}
 }
 
 // fact returns what is there of a task; ok is false if it has no baseline.
@@ -67,20 +46,5 @@ func (p *passes) note(task, key string) {
 	f.Key = key
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.more = p.more || p.known[task] != f
-	p.known[task] = f
-}
-
-func (p *passes) save() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.more {
-		return nil
-	}
-	p.more = false
-	b, err := json.Marshal(p.known)
-	if err != nil {
-		return err
-	}
-	return recordfile.Write(p.file(), b, false)
+	p.set(task, f)
 }

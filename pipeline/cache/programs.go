@@ -4,28 +4,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
 // programs has the digests of programs. One that did not change is not read again.
-type programs struct {
-	path string
-
-	mu    sync.Mutex // guards what follows
-	known map[string]programFact
-	more  bool // known has what is not stored
-}
+type programs struct{ remembered[programFact] }
 
 // A programFact is the digest of a program and the stat data of its file, in ns.
 type programFact struct {
@@ -33,28 +23,6 @@ type programFact struct {
 	Size, Mtime, Ctime int64
 	Read               int64  // when it was read
 	Digest             string // sha256 and size
-}
-
-func (p *programs) load(dir string) {
-	p.path = filepath.Join(dir, "programs.json")
-	b, err := recordfile.Read(p.path, limitMemory)
-	if err != nil || json.Unmarshal(b, &p.known) != nil || p.known == nil {
-		p.known = map[string]programFact{}
-	}
-}
-
-func (p *programs) save() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.more {
-		return nil
-	}
-	p.more = false
-	b, err := json.Marshal(p.known)
-	if err != nil {
-		return err
-	}
-	return recordfile.Write(p.path, b, false)
 }
 
 // digest returns the sha256 and the size of the file behind path.
@@ -91,7 +59,7 @@ func (p *programs) digest(ctx context.Context, path string) (string, error) {
 		return "", err
 	}
 	now.Digest = fmt.Sprintf("%s/%d", hex.EncodeToString(h.Sum(nil)), n)
-	p.known[path], p.more = now, true
+	p.set(path, now)
 	return now.Digest, nil
 }
 

@@ -6,30 +6,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
-	"sync"
 
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// tools remembers answers. Each command is asked once a run; what it said is stored for those who may run nothing.
+// tools remembers answers, for those who may run nothing. Each command is asked once a run; mu is locked while it runs.
 type tools struct {
-	path string
-
-	mu    sync.Mutex        // guards what follows; locked while a command runs
-	now   map[string]string // of this run: digests of answers
-	known map[string]string // stored
-}
-
-func (t *tools) load(dir string) {
-	t.path = filepath.Join(dir, "tools.json")
-	t.now = map[string]string{}
-	b, err := recordfile.Read(t.path, limitMemory)
-	if err != nil || json.Unmarshal(b, &t.known) != nil || t.known == nil {
-		t.known = map[string]string{}
-	}
+	remembered[string]                   // digests of answers
+	now                map[string]string // those of this run
 }
 
 // tool returns a digest of what a tool of a task prints.
@@ -57,11 +42,6 @@ func (c *Cache) tool(ctx context.Context, t *pipeline.Task, tool pipeline.Tool, 
 	}
 	said := digestOf(out).Hash
 	c.tools.now[question] = said
-	if c.tools.known[question] != said && !c.Peek {
-		c.tools.known[question] = said
-		if b, err := json.Marshal(c.tools.known); err == nil {
-			_ = recordfile.Write(c.tools.path, b, false) // without it a dry run knows less
-		}
-	}
+	c.tools.set(question, said)
 	return said, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // describeAgent returns what decides the result of an agent task besides its inputs: who is asked what. No key and no
-// secret is in it, and of what is passed from the environment the names alone. The budget is not: a result that came
+// secret is in it, and only the names of the variables that are passed from the environment. The budget is not: a result that came
 // within it is one.
 func (r *Runner) describeAgent(t *pipeline.Task) cache.Task {
 	d := cache.Task{Sandbox: "agent", Secret: r.holds}

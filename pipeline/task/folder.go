@@ -110,7 +110,7 @@ func inBox(path string, box sandbox.Box) string {
 	return path
 }
 
-// below returns the path of what is in dir.
+// below returns a path relative to dir, and whether it is in it.
 func below(dir, path string) (string, bool) {
 	rel, err := filepath.Rel(dir, path)
 	return rel, err == nil && filepath.IsLocal(rel)

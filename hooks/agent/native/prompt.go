@@ -38,11 +38,7 @@ func system(dir string, tools []model.Tool, readOnly bool) string {
 	var b strings.Builder
 	b.WriteString("You repair a failed task of a software project. Nobody watches and nobody can answer a question: " +
 		"decide by yourself, and work until the repair is done or you know that there is none.\n\n")
-	fmt.Fprintf(&b, "You work in a private, disposable copy of the project: %s. Paths are relative to it, or absolute "+
-		"below it. You act on it only through these tools:\n", dir)
-	for _, t := range tools {
-		fmt.Fprintf(&b, "- %s: %s\n", t.Name, firstLine(t.Description))
-	}
+	writeTools(&b, dir, tools)
 	b.WriteString("\nHow to work:\n" +
 		"- Look before you change: read what failed and the code it points to, then make the smallest change that repairs " +
 		"the cause.\n" +
@@ -63,16 +59,21 @@ func system(dir string, tools []model.Tool, readOnly bool) string {
 	return b.String()
 }
 
+// writeTools tells where the model works, and with what.
+func writeTools(b *strings.Builder, dir string, tools []model.Tool) {
+	fmt.Fprintf(b, "You work in a private, disposable copy of the project: %s. Paths are relative to it, or absolute "+
+		"below it. You act on it only through these tools:\n", dir)
+	for _, t := range tools {
+		fmt.Fprintf(b, "- %s: %s\n", t.Name, firstLine(t.Description))
+	}
+}
+
 // systemOfTask is system for a turn that repairs nothing.
 func systemOfTask(dir string, tools []model.Tool) string {
 	var b strings.Builder
 	b.WriteString("You carry out one task of a software project. Nobody watches and nobody can answer a question: " +
 		"decide by yourself, and work until the task is done or you know that it cannot be.\n\n")
-	fmt.Fprintf(&b, "You work in a private, disposable copy of the project: %s. Paths are relative to it, or absolute "+
-		"below it. You act on it only through these tools:\n", dir)
-	for _, t := range tools {
-		fmt.Fprintf(&b, "- %s: %s\n", t.Name, firstLine(t.Description))
-	}
+	writeTools(&b, dir, tools)
 	b.WriteString("\nHow to work:\n" +
 		"- Calls that only look may stand side by side in one answer; they run at once. Calls that change something run " +
 		"one after the other, in your order.\n" +

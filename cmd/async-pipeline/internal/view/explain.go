@@ -43,7 +43,9 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 	} else {
 		f.command(t.Run)
 	}
-	f.add("in", unless(t.Dir, "."))
+	if t.Agent == nil { // an agent works in the whole tree
+		f.add("in", unless(t.Dir, "."))
+	}
 	f.add("declared", s.place(t.Pos))
 	f.add("waits for", strings.Join(TaskNames(t.DependsOn), ", "))
 	f.add("before", strings.Join(TaskNames(e.Before), ", "))

@@ -1,0 +1,47 @@
+package cache
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+)
+
+// A remembered is a file of facts by name, kept from run to run. A file that cannot be read is an empty one: then the
+// facts are found out again.
+type remembered[Fact comparable] struct {
+	path string
+
+	mu    sync.Mutex // guards what follows
+	known map[string]Fact
+	more  bool // known has what is not stored
+}
+
+func (r *remembered[Fact]) load(path string) {
+	r.path = path
+	b, err := recordfile.Read(path, limitMemory)
+	if err != nil || json.Unmarshal(b, &r.known) != nil || r.known == nil {
+		r.known = map[string]Fact{}
+	}
+}
+
+// set notes a fact. r.mu is locked.
+func (r *remembered[Fact]) set(name string, f Fact) {
+	if was, ok := r.known[name]; !ok || was != f {
+		r.known[name], r.more = f, true
+	}
+}
+
+func (r *remembered[Fact]) save() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.more {
+		return nil
+	}
+	r.more = false
+	b, err := json.Marshal(r.known)
+	if err != nil {
+		return err
+	}
+	return recordfile.Write(r.path, b, false)
+}
