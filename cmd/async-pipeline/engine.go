@@ -171,13 +171,15 @@ func accepting(args []string, f *fix.Fix) []string {
 }
 
 // sweep ends the processes that killed runs left, stores what their agents had changed, removes their copies, and
-// prints what it did. Its errors are warnings.
-func sweep(prog *program, store *record.Store) {
+// prints what it did. Its errors are warnings. It reports whether nothing is left.
+func sweep(prog *program, store *record.Store) (clean bool) {
 	if prog.Env(hooks.Mark) != "" {
-		return // in a hook: what is alive here belongs to the one that started us
+		return false // in a hook: what is alive here belongs to the one that started us
 	}
+	clean = true
 	left, err := sandbox.EndOrphansOf(run.OrphansOf(store))
 	if err != nil {
+		clean = false
 		prog.Messages().Warning("looking for processes of a killed run: " + err.Error())
 	}
 	for _, p := range left {
@@ -190,7 +192,7 @@ func sweep(prog *program, store *record.Store) {
 	noteInterrupted(prog, store)
 	cache, err := cachedir.Dir(prog.Env)
 	if err != nil {
-		return // said when it is needed
+		return false // said when it is needed
 	}
 	settled, err := leftovers.Settle(context.Background(), store, cache, prog.Secrets, &prog.bin,
 		cachedir.Existing(prog.Env)...)
@@ -200,4 +202,5 @@ func sweep(prog *program, store *record.Store) {
 	if err != nil {
 		prog.Messages().Warning("settling what a killed run left: " + err.Error())
 	}
+	return clean && err == nil
 }

@@ -10,10 +10,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
@@ -102,8 +104,10 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 		Agent: askAgent(prog, p.config, p.store, p.tier), AgentsOff: p.flags.watch && !p.flags.heal.asked,
 		Git:   p.git,
 		Cache: p.flags.cache.open(prog, p.config), CacheOff: p.flags.cache.reason(),
-		Locked: func() {
-			sweep(prog, p.store)
+		Locked: func(lock *record.Lock) {
+			if (lock.Killed() || leftovers.AnyCopy(p.store, cachedir.Candidates(prog.Env)...)) && sweep(prog, p.store) {
+				lock.Settled()
+			}
 			end = p.show()
 		},
 		Observer: run.Observer{

@@ -55,14 +55,14 @@ func Find(ctx context.Context, store *record.Store, caches ...string) (Found, er
 }
 
 // Settle ends what a killed runner began: what its agents had changed becomes rescue patches, its fixes are sealed as
-// interrupted, and only then its copies are removed, by the bin. It returns what it did, in words for a person. While
-// another process holds heal.lock it does nothing. cache is the folder that hooks use now; copies in those of more,
+// interrupted, and only then its copies are removed, by the bin. Then heal.lock names no killed process any more. It
+// returns what it did, in words for a person. While another process holds heal.lock it does nothing. cache is the folder that hooks use now; copies in those of more,
 // which earlier ones used, are removed too.
 func Settle(
 	ctx context.Context, store *record.Store, cache string, secrets *redact.Set, bin *scratch.Bin, more ...string,
 ) ([]string, error) {
 	more = slices.DeleteFunc(more, func(cache string) bool { return homes.NoWork(store, cache) })
-	if !recordfile.Exists(store.Dir) || none(store, cache) && len(more) == 0 {
+	if !recordfile.Exists(store.Dir) || !store.HooksKilled() && none(store, cache) && len(more) == 0 {
 		return nil, nil
 	}
 	lock, err := store.HealLock()
@@ -87,10 +87,19 @@ func Settle(
 			bin.RemoveEmpty(at.Work)
 		}
 	}
+	if err == nil {
+		lock.Settled()
+	}
 	return said, errors.Join(err, lock.Unlock())
 }
 
-// none reports whether there is nothing to settle for certain. It reads folders only: every run asks it first.
+// AnyCopy reports whether there are copies of the tree below cache folders; a fix that works now may have made them. It
+// reads two folders for each: every run asks.
+func AnyCopy(store *record.Store, caches ...string) bool {
+	return slices.ContainsFunc(caches, func(cache string) bool { return !homes.NoWork(store, cache) })
+}
+
+// none reports whether there is nothing to settle for certain. It reads folders only.
 func none(store *record.Store, cache string) bool {
 	if !homes.NoWork(store, cache) {
 		return false

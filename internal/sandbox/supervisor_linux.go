@@ -66,10 +66,7 @@ type supervisor struct {
 
 func supervise() {
 	sleepThroughDeaths()
-	// Children inherit ignored signals, so signals are caught and dropped instead.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
-		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN,
-		syscall.SIGTTOU)
+	time.AfterFunc(deafAfter, dropSignals)
 	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 		syscall.Exit(exitBroken)
 	}
@@ -88,6 +85,18 @@ func supervise() {
 	s.flush()
 	s.serve()
 	s.endAll()
+}
+
+// deafAfter is when a supervisor begins to drop signals. The Go runtime takes 0.2 ms for each, which most runs of one
+// quick task need not wait for. A runner knows what to do when its supervisor was ended.
+const deafAfter = 20 * time.Millisecond
+
+// dropSignals makes this process survive signals that were meant for the runner, as those of pkill. Children inherit
+// ignored signals, so they are caught and dropped instead.
+func dropSignals() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN,
+		syscall.SIGTTOU)
 }
 
 // sleepThroughDeaths removes the Go runtime's handler of SIGCHLD, for which each end of a child would interrupt a

@@ -18,13 +18,19 @@ import (
 )
 
 // A Lock is held by this process until Unlock or its end. The file stays.
-type Lock struct{ held *flock.Flock }
+type Lock struct {
+	held   *flock.Flock
+	killed []byte // what the file said when its holder was killed, until Settled
+	others bool   // the other lock names a process that was killed
+	first  bool   // there was no file
+}
 
-// holder is the content of a lock file while the lock is held. It is for messages, and distinguishes a holder from
-// a process that only checks.
+// holder is the content of a lock file while the lock is held. It is for messages, distinguishes a holder from
+// a process that only checks, and stays if the holder is killed.
 type holder struct {
 	process.Stamp
 	Since Time `json:"started_at"`
+	text  []byte // as it was read
 }
 
 // A lock whose file names no living holder is retried during lockPatience. Held takes it for some microseconds,
@@ -34,24 +40,32 @@ const (
 	lockEvery    = 500 * time.Microsecond
 )
 
+// The locks of a store.
+const (
+	runLock  = "run.lock"
+	healLock = "heal.lock"
+)
+
 // RunLock takes run.lock without waiting for another run. The text of ErrLocked names the holder, and since when.
 func (s *Store) RunLock() (*Lock, error) {
-	return s.lock("run.lock", "another run is at work here")
+	return s.lock(runLock, healLock, "another run is at work here")
 }
 
 // HealLock is RunLock for heal.lock, which hooks take.
 func (s *Store) HealLock() (*Lock, error) {
-	return s.lock("heal.lock", "hooks of a run are at work here")
+	return s.lock(healLock, runLock, "hooks of a run are at work here")
 }
 
-func (s *Store) lock(name, busy string) (*Lock, error) {
+func (s *Store) lock(name, other, busy string) (*Lock, error) {
 	if err := s.make(); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(s.Dir, name)
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+	info, err := os.Lstat(path)
+	first := errors.Is(err, fs.ErrNotExist)
+	if err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file: look who made it, then remove it", path)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	} else if err != nil && !first {
 		return nil, advice.Writing(err, path)
 	}
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
@@ -69,12 +83,27 @@ func (s *Store) lock(name, busy string) (*Lock, error) {
 		_ = l.Close()
 		return nil, &lockedError{text: busy + ": " + who(s.Dir, name)}
 	}
-	// What is written here is for people. The lock works without it, so a full disk does not stop the run here.
-	if b, err := json.Marshal(holder{process.Self(), Time{time.Now()}}); err == nil {
+	lock := &Lock{held: l, first: first, others: new(holder).killed(s.Dir, other)}
+	if who := new(holder); who.killed(s.Dir, name) {
+		lock.killed = who.text
+	}
+	// The lock works without what is written here, so a full disk does not stop the run here.
+	if b, err := json.Marshal(holder{Stamp: process.Self(), Since: Time{time.Now()}}); err == nil {
 		say(path, append(b, '\n'))
 	}
-	return &Lock{l}, nil
+	return lock, nil
 }
+
+// Killed reports whether a process was killed while it held one of the locks, and not all that it left is settled.
+// Where there was no lock file nobody knows, and it is true as well.
+func (l *Lock) Killed() bool { return l.first || l.others || l.killed != nil }
+
+// HooksKilled reports whether heal.lock names a process that was killed, and not all that it left is settled.
+func (s *Store) HooksKilled() bool { return new(holder).killed(s.Dir, healLock) }
+
+// Settled says that nothing is left of a process that was killed while it held this lock. Without that, the file names
+// it again after Unlock.
+func (l *Lock) Settled() { l.killed = nil }
 
 // say writes the content of a lock file, never through a link in its place.
 func say(path string, text []byte) {
@@ -87,9 +116,16 @@ func say(path string, text []byte) {
 }
 
 // read reads who holds a lock; false where the file names nobody, or a process that is no longer alive.
-func (h *holder) read(dir, name string) bool {
+func (h *holder) read(dir, name string) bool { return h.named(dir, name) && h.Alive() }
+
+// killed is read for a process that is no longer alive.
+func (h *holder) killed(dir, name string) bool { return h.named(dir, name) && !h.Alive() }
+
+// named reports whether a lock file names a process, and reads which.
+func (h *holder) named(dir, name string) bool {
 	b, err := readFile(dir, name, 4096)
-	return err == nil && json.Unmarshal(b, h) == nil && h.Alive()
+	h.text = b
+	return err == nil && json.Unmarshal(b, h) == nil
 }
 
 // who returns who holds a lock and what to do, in words.
@@ -105,7 +141,7 @@ func who(dir, name string) string {
 // Unlock releases the lock. A second Unlock does nothing.
 func (l *Lock) Unlock() error {
 	if l.held.Locked() {
-		say(l.held.Path(), nil) // an empty file names no holder
+		say(l.held.Path(), l.killed) // an empty file names no holder
 	}
 	if err := l.held.Unlock(); err != nil {
 		return fmt.Errorf("unlocking %s: %w", l.held.Path(), err)
@@ -121,7 +157,7 @@ func (e *lockedError) Is(target error) bool { return target == ErrLocked }
 
 // A Holder is the process that has a lock of the store.
 type Holder struct {
-	Lock  string    // "run.lock" | "heal.lock"
+	Lock  string    // "run.lock" or "heal.lock"
 	PID   int       // 0: not known
 	Since time.Time // zero: not known
 }
@@ -129,7 +165,7 @@ type Holder struct {
 // Sentence returns what the lock means and who holds it, without a capital or a full stop.
 func (h Holder) Sentence() string {
 	text := "a run is at work here"
-	if h.Lock == "heal.lock" {
+	if h.Lock == healLock {
 		text = "hooks of a run are at work here"
 	}
 	if h.PID > 0 {
@@ -146,7 +182,7 @@ func (s *Store) Held() []Holder {
 	if ours, err := s.isOurs(); !ours && err != nil {
 		return nil
 	}
-	for _, name := range []string{"run.lock", "heal.lock"} {
+	for _, name := range []string{runLock, healLock} {
 		if !recordfile.Locked(filepath.Join(s.Dir, name)) {
 			continue
 		}

@@ -284,7 +284,7 @@ func (s *Store) maker(id string) (there, live bool) {
 	b, err := readFile(dir, "maker.json", 4096)
 	if errors.Is(err, fs.ErrNotExist) {
 		age := time.Since(info.ModTime())
-		locked := recordfile.Locked(filepath.Join(s.Dir, "run.lock"))
+		locked := recordfile.Locked(filepath.Join(s.Dir, runLock))
 		return true, age.Abs() < startTime && locked
 	}
 	var stamp process.Stamp
@@ -341,5 +341,5 @@ func (s *Store) Made(by process.Stamp) bool {
 			return true
 		}
 	}
-	return len(ids) > 0 && (at(s.Dir, "run.lock") || at(s.Dir, "heal.lock"))
+	return len(ids) > 0 && (at(s.Dir, runLock) || at(s.Dir, healLock))
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
 )
 
 // tell begins a run with a journal: one task passed, one failed, one was skipped.
@@ -265,4 +268,52 @@ func TestHeld(t *testing.T) {
 	}
 	again := must[*Lock](t)(s.RunLock()) // looking has not kept it
 	check(t, again.Unlock())
+}
+
+// Who takes a lock learns that its holder was killed, until somebody has settled what it left.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	take := func(lock func() (*Lock, error), want bool) *Lock {
+		t.Helper()
+		l := must[*Lock](t)(lock())
+		if l.Killed() != want {
+			t.Errorf("killed: %v", l.Killed())
+		}
+		return l
+	}
+	check(t, take(s.RunLock, true).Unlock()) // nobody knows what was before the first one
+	check(t, take(s.RunLock, false).Unlock())
+	check(t, take(s.HealLock, true).Unlock())
+
+	kill := func(name string) {
+		t.Helper()
+		dead := process.Self()
+		dead.Start++
+		text := must[[]byte](t)(json.Marshal(dead))
+		check(t, os.WriteFile(filepath.Join(s.Dir, name), text, 0o600))
+	}
+	kill("run.lock")
+	check(t, take(s.HealLock, true).Unlock()) // of the other lock
+	check(t, take(s.RunLock, true).Unlock())
+	l := take(s.RunLock, true) // nothing was settled
+	if s.HooksKilled() {
+		t.Error("the holder of run.lock was killed, not that of heal.lock")
+	}
+	l.Settled()
+	check(t, l.Unlock())
+	check(t, take(s.RunLock, false).Unlock())
+
+	kill("heal.lock")
+	if !s.HooksKilled() {
+		t.Error("the holder of heal.lock was killed")
+	}
+	check(t, take(s.RunLock, true).Unlock())
+	l = take(s.HealLock, true)
+	if s.HooksKilled() {
+		t.Error("this process holds heal.lock, and lives")
+	}
+	l.Settled()
+	check(t, l.Unlock())
+	check(t, take(s.RunLock, false).Unlock())
 }

@@ -48,7 +48,7 @@ type Run struct {
 	Healing  record.Healing
 
 	Observer Observer
-	Locked   func()            // called once run.lock is held, before anything is recorded
+	Locked   func(*record.Lock) // called once run.lock is held, before anything is recorded
 	Journal  func(line []byte) // called with each journal line, without its line end
 
 	// Abandon ends the run at once when it is closed: running tasks are recorded as cancelled, and their processes
@@ -93,7 +93,7 @@ func (r *Run) Do(ctx context.Context) (*record.Sealed, error) {
 		return nil, fmt.Errorf("the run cannot be recorded: %w", err)
 	}
 	if r.Locked != nil {
-		r.Locked()
+		r.Locked(lock)
 	}
 	sealed, err := r.record(ctx)
 	if unlock := lock.Unlock(); err == nil && unlock != nil {
