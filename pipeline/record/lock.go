@@ -29,7 +29,7 @@ type Lock struct {
 // a process that only checks, and stays if the holder is killed.
 type holder struct {
 	process.Stamp
-	Since Time `json:"started_at"`
+	Since Time   `json:"started_at"`
 	text  []byte // as it was read
 }
 

@@ -49,7 +49,7 @@ type Run struct {
 
 	Observer Observer
 	Locked   func(*record.Lock) // called once run.lock is held, before anything is recorded
-	Journal  func(line []byte) // called with each journal line, without its line end
+	Journal  func(line []byte)  // called with each journal line, without its line end
 
 	// Abandon ends the run at once when it is closed: running tasks are recorded as cancelled, and their processes
 	// end with this process. Ending the context of Do is the polite way: it stops the tasks and waits for them.
