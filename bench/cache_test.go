@@ -187,7 +187,7 @@ func hashAll(root string) error {
 	})
 }
 
-// eachFolder calls do for each entry, in two goroutines. .async and .git are left out.
+// eachFolder calls do for each entry, in two goroutines, except what begins with a dot: .git, .async, and what the peers write.
 func eachFolder(root string, do func(dir string, d fs.DirEntry) error) error {
 	dirs := make(chan string, 1_000_000)
 	var open atomic.Int64
@@ -201,7 +201,7 @@ func eachFolder(root string, do func(dir string, d fs.DirEntry) error) error {
 			for dir := range dirs {
 				list, err := os.ReadDir(dir)
 				for _, d := range list {
-					if d.Name() == ".async" || d.Name() == ".git" {
+					if strings.HasPrefix(d.Name(), ".") {
 						continue
 					}
 					if d.IsDir() {

@@ -21,7 +21,7 @@ type cost struct {
 const meterMark = "ASYNC_PIPELINE_BENCH_METER"
 
 // longest is how long a command may take.
-const longest = 5 * time.Minute
+const longest = 20 * time.Minute
 
 // metered runs a command from a process that is small. Linux counts what the parent holds when a process is started
 // into the peak of the child (setmax_mm_hiwater_rss in fs/exec.c), and a benchmark that has written many files

@@ -87,17 +87,23 @@ func TestTable(t *testing.T) {
 		t.Log(row)
 		b.WriteString(row + "\n")
 	}
+	replaceTable(t, tableBegins, tableEnds, b.String())
+}
+
+// replaceTable replaces what stands between two lines of BENCHMARKS.md.
+func replaceTable(t *testing.T, begins, ends, table string) {
+	t.Helper()
 	file := "../BENCHMARKS.md"
 	old, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, rest, ok := bytes.Cut(old, []byte(tableBegins))
-	_, tail, ok2 := bytes.Cut(rest, []byte(tableEnds))
+	head, rest, ok := bytes.Cut(old, []byte(begins))
+	_, tail, ok2 := bytes.Cut(rest, []byte(ends))
 	if !ok || !ok2 {
-		t.Fatalf("%s has no %q and %q", file, tableBegins, tableEnds)
+		t.Fatalf("%s has no %q and %q", file, begins, ends)
 	}
-	text := string(head) + tableBegins + b.String() + tableEnds + string(tail)
+	text := string(head) + begins + table + ends + string(tail)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

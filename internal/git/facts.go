@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Facts are what Head and Dirty of a work tree say.
@@ -23,11 +24,16 @@ type Facts struct {
 // errUnclear means that a short question is not enough.
 var errUnclear = errors.New("not clear from one question")
 
-// FactsOf returns the facts of the work tree whose top is root. It asks git one question, or two where filters may be
-// configured; Of, Head and Dirty ask twelve. An error means only that those must be asked: root may be no top, or what
-// differs may be the work of a filter.
+// FactsOf returns the facts of the work tree that root is in. It asks git one question, or two where filters may be
+// configured, as in linked work trees; Of, Head and Dirty ask twelve. An error means only that those must be asked: there
+// may be no work tree, or what differs may be the work of a filter.
 func FactsOf(ctx context.Context, root string) (Facts, error) {
-	if !plain(root) {
+	top, err := topAbove(root)
+	if err != nil {
+		return Facts{}, err
+	}
+	dir, common, err := folders(top)
+	if err != nil || !plain(common) {
 		return Facts{}, errUnclear
 	}
 	program, err := lookup()
@@ -35,31 +41,89 @@ func FactsOf(ctx context.Context, root string) (Facts, error) {
 		return Facts{}, err
 	}
 	// where .git is no repository, git looks no further up
-	above := []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(root)}
+	above := []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(top)}
 	var off []setting
-	if systemWide(program) && noFilters(root) {
+	if systemWide(program) && dir == common && noFilters(dir) {
 		above = append(above, "GIT_CONFIG_SYSTEM="+systemConfig) // what noFilters has read
-	} else if off, err = probe(ctx, program, root, above); err != nil {
+	} else if off, err = probe(ctx, program, top, above); err != nil {
 		return Facts{}, err
 	}
-	out, err := call{dir: root, env: above, config: off, timeout: long, args: []string{
+	out, err := call{dir: top, env: above, config: off, timeout: long, args: []string{
 		"status", "-z", "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=normal",
 		"--ignore-submodules=dirty",
 	}}.runProgram(ctx, program)
 	if err != nil {
 		return Facts{}, err
 	}
-	return parseStatus(out, root, len(off) > 0)
+	return parseStatus(out, dir, len(off) > 0)
 }
 
-// plain reports whether root has an ordinary folder .git and no configuration that puts the top of the work tree
-// elsewhere.
-func plain(root string) bool {
-	info, err := os.Lstat(filepath.Join(root, ".git"))
-	if err != nil || !info.IsDir() {
-		return false
+// topAbove returns the nearest folder with a .git, from root upwards, as git looks for it: by the real path, and in one
+// file system. A folder on the way that looks like a repository without a work tree is an error.
+func topAbove(root string) (string, error) {
+	if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
+		return root, nil
 	}
-	config, err := os.ReadFile(filepath.Join(root, ".git", "config"))
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", err
+	}
+	var device uint64
+	for at := real; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err != nil {
+			return "", err
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return "", errUnclear
+		}
+		of := uint64(st.Dev) //nolint:unconvert // on macOS it is an int32
+		if at != real && of != device {
+			return "", errUnclear
+		}
+		device = of
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at, nil
+		}
+		if _, err := os.Lstat(filepath.Join(at, "HEAD")); err == nil || at == filepath.Dir(at) {
+			return "", errUnclear
+		}
+	}
+}
+
+// folders returns the folder of git of a work tree and, where that is a linked work tree, the one that it shares with
+// the others; else the same twice.
+func folders(top string) (dir, common string, err error) {
+	dir = filepath.Join(top, ".git")
+	info, err := os.Lstat(dir)
+	if err != nil || info.IsDir() {
+		return dir, dir, err
+	}
+	named := func(file, prefix, base string) (string, error) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		path, ok := strings.CutPrefix(strings.TrimSuffix(string(text), "\n"), prefix)
+		if !ok || path == "" || strings.Contains(path, "\n") {
+			return "", errUnclear
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		}
+		return path, nil
+	}
+	if dir, err = named(dir, "gitdir: ", top); err == nil {
+		common, err = named(filepath.Join(dir, "commondir"), "", dir)
+	}
+	return dir, common, err
+}
+
+// plain reports whether a folder of git has no configuration that puts the top of the work tree elsewhere, or that
+// belongs to one work tree.
+func plain(dir string) bool {
+	config, err := os.ReadFile(filepath.Join(dir, "config"))
 	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("worktree"))
 }
 
@@ -72,13 +136,13 @@ func systemWide(program string) bool {
 	return runtime.GOOS == "linux" && err == nil && real == "/usr/bin/git"
 }
 
-// noFilters reports whether no file of configuration that such a git reads for root can define a filter. It looks for
-// the words only, so it may miss that there is none.
-func noFilters(root string) bool {
-	if _, err := os.Lstat(filepath.Join(root, ".git", "commondir")); !errors.Is(err, fs.ErrNotExist) {
+// noFilters reports whether no file of configuration that such a git reads can define a filter. dir is the folder of
+// git. It looks for the words only, so it may miss that there is none.
+func noFilters(dir string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, "commondir")); !errors.Is(err, fs.ErrNotExist) {
 		return false // part of the configuration may be there
 	}
-	files := []string{systemConfig, filepath.Join(root, ".git", "config")} // plain knows that there is no config.worktree
+	files := []string{systemConfig, filepath.Join(dir, "config")} // plain knows that there is no config.worktree
 	if home, err := os.UserHomeDir(); err == nil {
 		files = append(files, filepath.Join(home, ".gitconfig"))
 	}
@@ -112,9 +176,9 @@ func probe(ctx context.Context, program, dir string, env []string) ([]setting, e
 	return switchedOff(slices.Delete(names, at, at+1)), nil
 }
 
-// parseStatus reads what git status printed. filters means that some are configured. They were switched off, so a
+// parseStatus reads what git status printed. dir is the folder of git. filters means that some are configured. They were switched off, so a
 // file that seems to be changed may not be.
-func parseStatus(out []byte, root string, filters bool) (f Facts, err error) {
+func parseStatus(out []byte, dir string, filters bool) (f Facts, err error) {
 	unclear := false
 	for _, line := range split(out) {
 		oid, isOID := strings.CutPrefix(line, "# branch.oid ")
@@ -137,7 +201,7 @@ func parseStatus(out []byte, root string, filters bool) (f Facts, err error) {
 	case f.Commit == "(initial)":
 		f.Commit, f.Branch = "", ""
 	case f.Branch == "(detached)": // which is a name that a branch may have, too
-		head, err := os.ReadFile(filepath.Join(root, ".git", "HEAD"))
+		head, err := os.ReadFile(filepath.Join(dir, "HEAD"))
 		if err != nil || strings.HasPrefix(string(head), "ref:") {
 			return Facts{}, errUnclear
 		}

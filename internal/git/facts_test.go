@@ -66,6 +66,55 @@ func TestFactsOf(t *testing.T) {
 	}
 }
 
+// They are those of the whole work tree also for a folder in it, by whatever path, and for a linked one.
+func TestFactsOfPlaces(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]func(t *testing.T, top string) (root string){
+		"below the top": func(t *testing.T, top string) string {
+			write(t, top, map[string]string{"dir/deep/.async/x": "", "dir/deep/.async/.gitignore": "*\n"})
+			return top + "/dir/deep"
+		},
+		"by a link": func(t *testing.T, top string) string {
+			write(t, top, map[string]string{"dir/x": ""})
+			link := filepath.Join(t.TempDir(), "link")
+			must(t, os.Symlink(top+"/dir", link))
+			return link
+		},
+		"linked": func(t *testing.T, top string) string {
+			linked := filepath.Join(t.TempDir(), "linked")
+			run(t, top, "worktree", "add", "-q", "-b", "two", linked)
+			return linked
+		},
+		"linked, no branch, changed": func(t *testing.T, top string) string {
+			linked := filepath.Join(t.TempDir(), "linked")
+			run(t, top, "worktree", "add", "-q", "--detach", linked)
+			write(t, linked, map[string]string{"a": "2"})
+			return linked
+		},
+		"below a linked one": func(t *testing.T, top string) string {
+			linked := filepath.Join(t.TempDir(), "linked")
+			run(t, top, "worktree", "add", "-q", "-b", "two", linked)
+			write(t, linked, map[string]string{"dir/x": ""})
+			return linked + "/dir"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			top, _ := newRepo(t, map[string]string{"a": "1"})
+			root := place(t, top)
+			got, err := FactsOf(t.Context(), root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Of(t.Context(), root)
+			must(t, err)
+			if want := slowFacts(t, r); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
 // slowFacts asks Head and Dirty.
 func slowFacts(t *testing.T, r *Repo) (f Facts) {
 	t.Helper()
@@ -82,19 +131,29 @@ func slowFacts(t *testing.T, r *Repo) (f Facts) {
 func TestFactsUnclear(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(t *testing.T, top string) (root string){
-		"below the top": func(t *testing.T, top string) string {
-			write(t, top, map[string]string{"dir/x": ""})
-			return top + "/dir"
+		"below a repository without a work tree": func(t *testing.T, top string) string {
+			write(t, top, map[string]string{"dir/below/x": ""})
+			run(t, top+"/dir", "init", "-q", "--bare", ".")
+			return top + "/dir/below"
 		},
+		"in the folder of git": func(_ *testing.T, top string) string { return top + "/.git/refs" },
 		"a broken repository below another": func(t *testing.T, top string) string {
 			write(t, top, map[string]string{"dir/.git/config": ""})
 			return top + "/dir"
 		},
-		"linked work tree": func(t *testing.T, top string) string {
+		"a linked work tree with a configuration of its own": func(t *testing.T, top string) string {
 			linked := filepath.Join(t.TempDir(), "linked")
 			run(t, top, "worktree", "add", "-q", linked)
+			run(t, top, "config", "extensions.worktreeConfig", "true")
 			return linked
 		},
+		"a linked work tree that is gone": func(t *testing.T, top string) string {
+			linked := filepath.Join(t.TempDir(), "linked")
+			run(t, top, "worktree", "add", "-q", linked)
+			must(t, os.RemoveAll(top+"/.git/worktrees"))
+			return linked
+		},
+		"no work tree": func(t *testing.T, _ string) string { return t.TempDir() },
 		"work tree elsewhere": func(t *testing.T, top string) string {
 			run(t, top, "config", "core.workTree", t.TempDir())
 			return top
@@ -167,7 +226,7 @@ func TestNoFilters(t *testing.T) {
 			t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 			write(t, dir, map[string]string{"tree/.git/config": "[core]\n\tbare = false\n"})
 			write(t, dir, map[string]string{c.file: c.text})
-			if got := noFilters(filepath.Join(dir, "tree")); got != c.want {
+			if got := noFilters(filepath.Join(dir, "tree", ".git")); got != c.want {
 				t.Errorf("got %v", got)
 			}
 		})
