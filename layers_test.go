@@ -89,6 +89,7 @@ var table = map[string]entry{
 	"internal/rmtree":                  {0, nil},
 	"internal/journal":                 {1, nil},
 	"internal/access":                  {0, nil},
+	"internal/reapi":                   {0, nil},
 	"internal/filename":                {0, nil},
 	"internal/knowncli":                {0, nil},
 	"internal/advice":                  {0, nil},

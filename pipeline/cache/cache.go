@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/access"
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -114,11 +115,11 @@ type Entry struct {
 	reads  *accesses // what it reads; nil: nobody looks
 	set    *readSet  // its inputs, with inputs = auto; nil: they are not known
 	bare   *baseline // what it was made of when it began, but for inputs; with inputs = auto
-	found  Result
-	root   Digest
-	inputs []File
-	before []File // its outputs, before it ran
-	at     int64  // when it was looked at, ns since 1970
+	found  reapi.Result
+	root   reapi.Digest
+	inputs []reapi.File
+	before []reapi.File // its outputs, before it ran
+	at     int64        // when it was looked at, ns since 1970
 	made   baseline
 }
 
@@ -199,7 +200,7 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	}
 	sets := []*readSet{nil}
 	if t.Auto {
-		bare, err := c.describe(ctx, t, d, Digest{}, nil)
+		bare, err := c.describe(ctx, t, d, reapi.Digest{}, nil)
 		if err != nil {
 			return off(err.Error())
 		}
@@ -231,12 +232,12 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*readSet) 
 		if err != nil {
 			return err
 		}
-		root := directories(inputs, func(Digest, []byte) {})
+		root := reapi.Directories(inputs, func(reapi.Digest, []byte) {})
 		made, err := c.describe(ctx, e.task, d, root, set)
 		if err != nil {
 			return err
 		}
-		found, err := Result{}, errAbsent
+		found, err := reapi.Result{}, errAbsent
 		if !c.Force {
 			found, err = c.find(v, e.task, made.Key)
 		}
@@ -317,7 +318,7 @@ func (c *Cache) Changed() {
 var errExpired = errors.New("it expired")
 
 // find returns the result of a key, with all that is needed to use it.
-func (c *Cache) find(v *view, t *pipeline.Task, key string) (Result, error) {
+func (c *Cache) find(v *view, t *pipeline.Task, key string) (reapi.Result, error) {
 	r, err := c.store.action(key)
 	if err != nil {
 		return r, err
@@ -337,7 +338,7 @@ func (c *Cache) find(v *view, t *pipeline.Task, key string) (Result, error) {
 		if f.Folder || f.Link != "" {
 			continue
 		}
-		if now, ok := v.find(f.Path); ok && now.same(f) {
+		if now, ok := v.find(f.Path); ok && now.Same(f) {
 			continue
 		}
 		if t.Cache.NoOutputs {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
@@ -68,7 +69,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 				return nil //nolint:nilerr // removed meanwhile
 			}
 			// What is not named as ours is not ours: somebody may have chosen a folder that has other things too.
-			if folder != "baselines" && !isHash(d.Name()) {
+			if folder != "baselines" && !reapi.IsHash(d.Name()) {
 				return nil
 			}
 			if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
@@ -108,7 +109,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 				old = append(old, p)
 				return
 			}
-			s.directories(Digest{l.Inputs, l.InputBytes}, used)
+			s.directories(reapi.Digest{Hash: l.Inputs, Size: l.InputBytes}, used)
 		}
 	})
 	if err != nil {
@@ -170,8 +171,8 @@ func oldFiles(dir, pattern string, before time.Time) (all []string) {
 }
 
 // directories adds a Directory and all below it to used.
-func (s *store) directories(d Digest, used map[string]bool) {
-	if !isHash(d.Hash) || used[d.Hash] {
+func (s *store) directories(d reapi.Digest, used map[string]bool) {
+	if !reapi.IsHash(d.Hash) || used[d.Hash] {
 		return
 	}
 	used[d.Hash] = true
@@ -179,13 +180,13 @@ func (s *store) directories(d Digest, used map[string]bool) {
 	if err != nil {
 		return
 	}
-	nodes, err := decodeDirectory(b)
+	nodes, err := reapi.DecodeDirectory(b)
 	if err != nil {
 		return
 	}
 	for _, n := range nodes {
-		if n.folder.Hash != "" {
-			s.directories(n.folder, used)
+		if n.Below.Hash != "" {
+			s.directories(n.Below, used)
 		}
 	}
 }

@@ -1,11 +1,14 @@
 package cache
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -77,8 +80,8 @@ func TestBeside(t *testing.T) {
 	must(t, err)
 	patch, err := s.put([]byte("patch"))
 	must(t, err)
-	key := digestOf([]byte("key")).Hash
-	must(t, s.putAction(key, Result{Log: log, Beside: []File{{Path: "patch", Digest: patch}}, Run: "r", Made: time.Now().Unix()}))
+	key := reapi.DigestOf([]byte("key")).Hash
+	must(t, s.putAction(key, reapi.Result{Log: log, Beside: []reapi.File{{Path: "patch", Digest: patch}}, Run: "r", Made: time.Now().Unix()}))
 	c := &Cache{}
 	c.store.dir = s.dir
 	if _, err := c.find(nil, &pipeline.Task{}, key); err != nil {
@@ -90,5 +93,22 @@ func TestBeside(t *testing.T) {
 	must(t, os.Remove(s.blob(patch.Hash)))
 	if _, err := c.find(nil, &pipeline.Task{}, key); err == nil {
 		t.Error("a result without its patch is a hit")
+	}
+}
+
+// A result that somebody else stored writes nothing in .git or .async.
+func TestHostileResult(t *testing.T) {
+	t.Parallel()
+	s := &store{dir: filepath.Join(t.TempDir(), "cache")}
+	key := strings.Repeat("a", 64)
+	for _, p := range []string{".git/hooks/x", "sub/.git/config", ".async/run.lock"} {
+		must(t, s.putAction(key, reapi.Result{Log: reapi.DigestOf(nil), Files: []reapi.File{{Path: p, Digest: reapi.DigestOf(nil)}}}))
+		if _, err := s.action(key); !errors.Is(err, errDamaged) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	must(t, s.putAction(key, reapi.Result{Log: reapi.DigestOf(nil), Files: []reapi.File{{Path: "git/x", Digest: reapi.DigestOf(nil)}}}))
+	if _, err := s.action(key); err != nil {
+		t.Error(err)
 	}
 }

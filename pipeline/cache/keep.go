@@ -16,6 +16,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -54,8 +55,8 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		e.NotStored = fmt.Sprintf("output %s is in folders that git ignores: name them in the pattern", missing)
 		return nil
 	}
-	blobs := map[Digest][]byte{}
-	root := directories(inputs, func(d Digest, b []byte) { blobs[d] = slices.Clone(b) })
+	blobs := map[reapi.Digest][]byte{}
+	root := reapi.Directories(inputs, func(d reapi.Digest, b []byte) { blobs[d] = slices.Clone(b) })
 	e.NotStored = c.changed(ctx, e, s, v, inputs, root)
 	e.Unchanged = new(e.NotStored == "")
 	if e.NotStored == "" {
@@ -100,8 +101,8 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 	if err != nil {
 		return
 	}
-	blobs := map[Digest][]byte{}
-	root := directories(inputs, func(d Digest, b []byte) { blobs[d] = slices.Clone(b) })
+	blobs := map[reapi.Digest][]byte{}
+	root := reapi.Directories(inputs, func(d reapi.Digest, b []byte) { blobs[d] = slices.Clone(b) })
 	e.Unchanged = new(c.changed(ctx, e, nil, v, inputs, root) == "")
 	if !*e.Unchanged {
 		return
@@ -113,7 +114,7 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 
 // changed returns what of a task is not as it was when the task began, or "". v, inputs and their root are of now. s is
 // what it read, where that decides what its inputs are.
-func (c *Cache) changed(ctx context.Context, e *Entry, s *seen, v *view, inputs []File, root Digest) string {
+func (c *Cache) changed(ctx context.Context, e *Entry, s *seen, v *view, inputs []reapi.File, root reapi.Digest) string {
 	auto := e.task.Auto && s != nil
 	if root != e.root && !auto {
 		return "its inputs changed while it ran: " + firstDifference(e.inputs, inputs)
@@ -131,7 +132,7 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *seen, v *view, inputs 
 		if p := s.changed(v, parseAll(e.task.Outputs)); p != "" {
 			return "its inputs changed while it ran: " + p
 		}
-		was, of, set = e.bare.Key, Digest{}, nil
+		was, of, set = e.bare.Key, reapi.Digest{}, nil
 	}
 	d, err := c.Describe(e.task)
 	if err != nil {
@@ -156,7 +157,7 @@ func (c *Cache) PassedIn(e *Entry) string {
 }
 
 // linked returns the first of files that is a link where a pattern names a folder.
-func linked(files []File, outputs []string) string {
+func linked(files []reapi.File, outputs []string) string {
 	all := parseAll(outputs)
 	for _, f := range files {
 		if f.Link != "" && slices.ContainsFunc(all, func(p pattern) bool { return !p.plain && within(p.folder, f.Path) }) {
@@ -167,13 +168,13 @@ func linked(files []File, outputs []string) string {
 }
 
 // keep writes a result to the store, the action last.
-func (c *Cache) keep(e *Entry, blobs map[Digest][]byte, files []File, log string, took time.Duration) error {
+func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, files []reapi.File, log string, took time.Duration) error {
 	for _, b := range blobs {
 		if _, err := c.store.put(b); err != nil {
 			return err
 		}
 	}
-	r := Result{Files: files, Run: c.Run, Took: took.Milliseconds(), Made: time.Now().Unix()}
+	r := reapi.Result{Files: files, Run: c.Run, Took: took.Milliseconds(), Made: time.Now().Unix()}
 	text, err := os.ReadFile(log)
 	if err != nil {
 		return err
@@ -190,7 +191,7 @@ func (c *Cache) keep(e *Entry, blobs map[Digest][]byte, files []File, log string
 		if err != nil {
 			return err
 		}
-		r.Beside = append(r.Beside, File{Path: name, Digest: d})
+		r.Beside = append(r.Beside, reapi.File{Path: name, Digest: d})
 	}
 	for _, f := range files {
 		if f.Folder || f.Link != "" || e.task.Cache.NoOutputs || c.store.has(f.Digest) {
@@ -204,13 +205,13 @@ func (c *Cache) keep(e *Entry, blobs map[Digest][]byte, files []File, log string
 		return err
 	}
 	last := c.last(e.task)
-	e.made.Made = madeOf(files, func(f File) bool {
+	e.made.Made = madeOf(files, func(f reapi.File) bool {
 		return !slices.Contains(e.before, f) || last != nil && last.Made[f.Path] != ""
 	})
 	return c.putLast(e.task, &e.made)
 }
 
-func (c *Cache) keepFile(f File) error {
+func (c *Cache) keepFile(f reapi.File) error {
 	file, err := os.Open(filepath.Join(c.Config.Root, filepath.FromSlash(f.Path)))
 	if err != nil {
 		return err
@@ -220,18 +221,18 @@ func (c *Cache) keepFile(f File) error {
 }
 
 // madeDigest identifies an output in a baseline.
-func madeDigest(f File) string {
+func madeDigest(f reapi.File) string {
 	switch {
 	case f.Folder:
 		return "folder"
 	case f.Link != "":
-		return digestOf([]byte("link " + f.Link)).Hash
+		return reapi.DigestOf([]byte("link " + f.Link)).Hash
 	}
 	return f.Digest.Hash
 }
 
 // madeOf returns the files that a task made, for a baseline: what it made may be removed later, what was there may not.
-func madeOf(files []File, made func(File) bool) map[string]string {
+func madeOf(files []reapi.File, made func(reapi.File) bool) map[string]string {
 	all := map[string]string{}
 	for _, f := range files {
 		if made(f) {
@@ -242,7 +243,7 @@ func madeOf(files []File, made func(File) bool) map[string]string {
 }
 
 // claim notes that a task made files in this run, unless another did. c.mu is locked.
-func (c *Cache) claim(t *pipeline.Task, files []File) error {
+func (c *Cache) claim(t *pipeline.Task, files []reapi.File) error {
 	for _, f := range files {
 		if by := c.claims[f.Path]; by != "" && by != t.Name && !f.Folder {
 			return fmt.Errorf("%s is an output of task %q too", f.Path, by)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -36,7 +37,7 @@ func (c *Cache) services(ctx context.Context, t *pipeline.Task) (map[string]stri
 }
 
 // now returns of what a task is made now, and its inputs: set, or those that it declares.
-func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *readSet) (made baseline, inputs []File, err error) {
+func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *readSet) (made baseline, inputs []reapi.File, err error) {
 	d, err := c.Describe(t)
 	if err != nil {
 		return made, nil, err
@@ -45,13 +46,13 @@ func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *readSet) (made b
 	if err != nil {
 		return made, nil, err
 	}
-	made, err = c.describe(ctx, t, d, directories(inputs, func(Digest, []byte) {}), set)
+	made, err = c.describe(ctx, t, d, reapi.Directories(inputs, func(reapi.Digest, []byte) {}), set)
 	return made, inputs, err
 }
 
 // describe makes the action of a task: the baseline that it will be once it has passed, with its key. root has its
 // inputs, which are set or those that it declares. c.mu is not locked.
-func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Digest, set *readSet) (baseline, error) {
+func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root reapi.Digest, set *readSet) (baseline, error) {
 	l := baseline{
 		Version: baselineVersion, Run: c.Run,
 		MadeOf: record.MadeOf{
@@ -59,17 +60,17 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 			Env: map[string]string{}, Shown: map[string]string{}, Platform: map[string]string{},
 		},
 	}
-	cmd := command{dir: t.Dir, outputs: t.Outputs}
-	if cmd.dir == "." {
-		cmd.dir = ""
+	cmd := reapi.Command{Dir: t.Dir, Outputs: t.Outputs}
+	if cmd.Dir == "." {
+		cmd.Dir = ""
 	}
 	for _, a := range d.Argv {
 		if d.Secret(a) { // a digest of a short secret would give it away, a keyed one does not
 			a = hashed(c.key, a)
 		}
-		cmd.argv = append(cmd.argv, a)
+		cmd.Argv = append(cmd.Argv, a)
 	}
-	l.Command = digestOf(cmd.encode()).Hash
+	l.Command = reapi.DigestOf(cmd.Encode()).Hash
 	for _, v := range d.Env {
 		h := hashed(c.key, v.Value)
 		l.Env[v.Name] = h
@@ -77,9 +78,9 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 			l.Shown[v.Name] = v.Value
 			h = v.Value
 		}
-		cmd.env = append(cmd.env, pair{v.Name, h})
+		cmd.Env = append(cmd.Env, reapi.Pair{Name: v.Name, Value: h})
 	}
-	slices.SortFunc(cmd.env, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(cmd.Env, func(a, b reapi.Pair) int { return strings.Compare(a.Name, b.Name) })
 	l.Platform["os"], l.Platform["arch"], l.Platform["sandbox"] = runtime.GOOS, runtime.GOARCH, d.Sandbox
 	for _, a := range d.Agent {
 		if l.Platform[a.Name] = a.Value; !a.Plain {
@@ -118,17 +119,17 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root Dig
 	if set != nil {
 		l.Platform["reads"] = set.digest()
 	}
-	var platform []pair
+	var platform []reapi.Pair
 	for _, name := range slices.Sorted(maps.Keys(l.Platform)) {
-		platform = append(platform, pair{name, l.Platform[name]})
+		platform = append(platform, reapi.Pair{Name: name, Value: l.Platform[name]})
 	}
-	l.Key = digestOf(encodeAction(digestOf(cmd.encode()), root, platform)).Hash
+	l.Key = reapi.DigestOf(reapi.EncodeAction(reapi.DigestOf(cmd.Encode()), root, platform)).Hash
 	return l, nil
 }
 
 // inputs returns the input root of a task: its inputs, which are set or those that it declares, what its file functions
 // read, and the outputs of all that it depends on. before are its own outputs as they are now.
-func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *readSet) (v *view, files, before []File, err error) {
+func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *readSet) (v *view, files, before []reapi.File, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, err = c.look(ctx, t)
@@ -145,14 +146,14 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *readSet) (v *
 	}
 	files, err = v.inputs(c.Config.Root, patterns, t.Outputs)
 	if err == nil && set != nil {
-		var read []File
+		var read []reapi.File
 		read, err = v.seen(c.Config.Root, *set, parseAll(t.Outputs))
 		files = tidy(slices.Concat(files, read))
 	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var more []File
+	var more []reapi.File
 	for _, d := range c.dependencies(t) {
 		if len(d.Outputs) > 0 {
 			made, _ := v.outputs(d.Outputs)
@@ -163,7 +164,7 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *readSet) (v *
 		return v, files, before, nil
 	}
 	own := parseAll(t.Outputs)
-	more = slices.DeleteFunc(more, func(f File) bool { return matches(own, f.Path) })
+	more = slices.DeleteFunc(more, func(f reapi.File) bool { return matches(own, f.Path) })
 	return v, tidy(slices.Concat(files, more)), before, nil
 }
 

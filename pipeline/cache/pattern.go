@@ -2,9 +2,12 @@ package cache
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 )
 
 // A pattern is one entry of inputs or outputs.
@@ -138,4 +141,13 @@ func (x *index) wants(name string, isDir bool) bool {
 // names reports whether a pattern names a path or what may be below it: by a folder that holds it, or altogether.
 func (x *index) names(name string, isDir bool) bool {
 	return isDir && x.ways[name] || x.some(name, func(p *pattern) bool { return p.folder != "" && !p.flat || p.match(name) })
+}
+
+// local reports whether p is a clean path below the root, and not of our own folder or git's.
+func local(p string) bool { return reapi.IsLocal(p) && !ours(p) }
+
+// ours reports whether p is in the .async or .git of the root, of an included pipeline or of a repository in it.
+func ours(p string) bool {
+	names := strings.Split(p, "/")
+	return slices.Contains(names, ".async") || slices.Contains(names, ".git")
 }

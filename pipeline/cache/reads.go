@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
@@ -173,7 +174,7 @@ func (s readSet) digest() string {
 	if err != nil {
 		panic(err) // lists of strings
 	}
-	return digestOf(b).Hash
+	return reapi.DigestOf(b).Hash
 }
 
 // patterns returns patterns that match what a set names, or may come to.
@@ -186,17 +187,17 @@ func (s readSet) patterns() []string {
 }
 
 // nameOnly is the digest of a file of which only the name counts. No blob has it.
-var nameOnly = Digest{digestOf([]byte("only its name")).Hash, 0}
+var nameOnly = reapi.Digest{Hash: reapi.DigestOf([]byte("only its name")).Hash, Size: 0}
 
 // seen returns the files that a set names, as they are now, sorted. own are the outputs of the task.
-func (v *view) seen(root string, set readSet, own []pattern) ([]File, error) {
+func (v *view) seen(root string, set readSet, own []pattern) ([]reapi.File, error) {
 	counts := func(p string) bool { return !ours(p) && !matches(own, p) }
-	var files []File
+	var files []reapi.File
 	for _, p := range set.Files {
 		if f, ok := v.find(p); ok && !f.Folder && counts(p) {
 			files = append(files, f)
 		} else if !ok && counts(p) && v.hasBelow(p) {
-			files = append(files, File{Path: p, Folder: true})
+			files = append(files, reapi.File{Path: p, Folder: true})
 		}
 	}
 	for _, b := range v.broken {
@@ -213,13 +214,13 @@ func (v *view) seen(root string, set readSet, own []pattern) ([]File, error) {
 		switch {
 		case !counts(p):
 		case ok && f.Link != "": // what a file is, and what not, counts too
-			files = append(files, File{Path: p, Link: f.Link})
+			files = append(files, reapi.File{Path: p, Link: f.Link})
 		case ok && !f.Folder:
-			files = append(files, File{Path: p, Digest: nameOnly})
+			files = append(files, reapi.File{Path: p, Digest: nameOnly})
 		case ok, v.hasBelow(p):
-			files = append(files, File{Path: p, Folder: true})
+			files = append(files, reapi.File{Path: p, Folder: true})
 		case special(root, p):
-			files = append(files, File{Path: p, Digest: nameOnly, Executable: true})
+			files = append(files, reapi.File{Path: p, Digest: nameOnly, Executable: true})
 		}
 	}
 	for _, p := range set.Names {
@@ -246,19 +247,19 @@ func special(root, p string) bool {
 }
 
 // tidy sorts files, keeps one of each path, that which says most, and drops folders with something below.
-func tidy(files []File) []File {
-	contents := func(f File) int {
+func tidy(files []reapi.File) []reapi.File {
+	contents := func(f reapi.File) int {
 		if f.Digest == nameOnly || f.Folder {
 			return 1
 		}
 		return 0
 	}
-	slices.SortFunc(files, func(a, b File) int {
+	slices.SortFunc(files, func(a, b reapi.File) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), contents(a)-contents(b), len(b.Link)-len(a.Link))
 	})
-	files = slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path })
+	files = slices.CompactFunc(files, func(a, b reapi.File) bool { return a.Path == b.Path })
 	v := view{files: files}
-	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.Folder && v.hasBelow(f.Path) })
+	return slices.DeleteFunc(slices.Clone(files), func(f reapi.File) bool { return f.Folder && v.hasBelow(f.Path) })
 }
 
 // namesIn returns the names in a folder that count: where git does not ignore the folder, those that it does not ignore.
@@ -360,7 +361,7 @@ func (s *seen) inputs(e *Entry) *readSet {
 }
 
 // settle gives a task that has passed the key that belongs to what it read. It returns why that could not be stored, or "".
-func (c *Cache) settle(ctx context.Context, e *Entry, s *seen, inputs []File, root Digest) string {
+func (c *Cache) settle(ctx context.Context, e *Entry, s *seen, inputs []reapi.File, root reapi.Digest) string {
 	d, err := c.Describe(e.task)
 	if err != nil {
 		return err.Error()
@@ -376,7 +377,7 @@ func (c *Cache) settle(ctx context.Context, e *Entry, s *seen, inputs []File, ro
 }
 
 // undeclared returns what a task with strict = true read that is not among its inputs, or "".
-func (c *Cache) undeclared(e *Entry, s *seen, inputs []File) string {
+func (c *Cache) undeclared(e *Entry, s *seen, inputs []reapi.File) string {
 	if !e.task.Strict || e.task.Auto {
 		return ""
 	}

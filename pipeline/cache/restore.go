@@ -11,6 +11,8 @@ import (
 	"path"
 	"slices"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 )
 
 // Restore makes the outputs of a hit what they were, and returns what the task printed then, the run in which it did,
@@ -59,7 +61,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		return err
 	}
 	if last == nil || last.Key != e.Key || changed {
-		e.made.Made = madeOf(e.found.Files, func(f File) bool {
+		e.made.Made = madeOf(e.found.Files, func(f reapi.File) bool {
 			return wrote[f.Path] || last != nil && last.Made[f.Path] != ""
 		})
 		_ = c.putLast(e.task, &e.made) // without it a miss cannot be explained
@@ -72,7 +74,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 // asMade reports whether the outputs of a hit are there as they were made, and no others.
 func (c *Cache) asMade(v *view, e *Entry) bool {
 	there, _ := v.outputs(e.task.Outputs)
-	return slices.EqualFunc(there, e.found.Files, func(a, b File) bool { return a.Path == b.Path && a.same(b) })
+	return slices.EqualFunc(there, e.found.Files, func(a, b reapi.File) bool { return a.Path == b.Path && a.Same(b) })
 }
 
 // replace removes what an earlier run of the task made and this result lacks, and writes what differs. What nobody
@@ -102,7 +104,7 @@ func (c *Cache) replace(v *view, e *Entry, last *baseline) (wrote map[string]boo
 	}
 	for _, f := range e.found.Files {
 		now, ok := v.find(f.Path)
-		if ok && now.same(f) || f.Folder && v.hasBelow(f.Path) {
+		if ok && now.Same(f) || f.Folder && v.hasBelow(f.Path) {
 			continue
 		}
 		changed, wrote[f.Path] = true, true

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -34,8 +36,11 @@ type store struct {
 	err   error
 }
 
-// errAbsent means that the store does not have what was asked for, errDamaged (see action.go) that it cannot be used.
-var errAbsent = errors.New("it is not in the cache")
+// What is wrong with what was asked for.
+var (
+	errAbsent  = errors.New("it is not in the cache")
+	errDamaged = errors.New("it is damaged")
+)
 
 // make makes the folder.
 func (s *store) make() error {
@@ -54,14 +59,14 @@ func (s *store) make() error {
 func (s *store) blob(hash string) string { return filepath.Join(s.dir, "cas", hash[:2], hash) }
 
 // has reports whether there is a blob of this name and size. Its content is checked when it is read.
-func (s *store) has(d Digest) bool {
+func (s *store) has(d reapi.Digest) bool {
 	info, err := os.Lstat(s.blob(d.Hash))
 	return err == nil && info.Mode().IsRegular() && info.Size() == d.Size
 }
 
 // put stores bytes.
-func (s *store) put(b []byte) (Digest, error) {
-	d := digestOf(b)
+func (s *store) put(b []byte) (reapi.Digest, error) {
+	d := reapi.DigestOf(b)
 	if s.has(d) {
 		return d, nil
 	}
@@ -69,7 +74,7 @@ func (s *store) put(b []byte) (Digest, error) {
 }
 
 // write stores what r has, which must have the digest d.
-func (s *store) write(d Digest, r io.Reader) error {
+func (s *store) write(d reapi.Digest, r io.Reader) error {
 	if err := s.make(); err != nil {
 		return err
 	}
@@ -102,7 +107,7 @@ var errChanged = errors.New("it changed meanwhile")
 const limitBlob = 64 << 20
 
 // get returns a blob.
-func (s *store) get(d Digest) ([]byte, error) {
+func (s *store) get(d reapi.Digest) ([]byte, error) {
 	if d.Size > limitBlob {
 		return nil, errDamaged
 	}
@@ -113,7 +118,7 @@ func (s *store) get(d Digest) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if digestOf(b) != d {
+	if reapi.DigestOf(b) != d {
 		_ = os.Remove(s.blob(d.Hash))
 		return nil, errDamaged
 	}
@@ -121,7 +126,7 @@ func (s *store) get(d Digest) ([]byte, error) {
 }
 
 // extract writes a blob to p in root under a temporary name and renames it.
-func (s *store) extract(f File, root *os.Root) (err error) {
+func (s *store) extract(f reapi.File, root *os.Root) (err error) {
 	from, err := os.OpenFile(s.blob(f.Digest.Hash), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errAbsent
@@ -163,24 +168,24 @@ func (s *store) actionPath(key string) string {
 }
 
 // action returns the result of a key. errAbsent: there is none.
-func (s *store) action(key string) (Result, error) {
+func (s *store) action(key string) (reapi.Result, error) {
 	at := s.actionPath(key)
 	b, err := recordfile.Read(at, limitBlob)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Result{}, errAbsent
+		return reapi.Result{}, errAbsent
 	}
 	if err != nil {
-		return Result{}, err
+		return reapi.Result{}, err
 	}
 	sum, b, ok := bytes.Cut(b, []byte("\n"))
-	if !ok || string(sum) != digestOf(b).Hash {
+	if !ok || string(sum) != reapi.DigestOf(b).Hash {
 		_ = os.Remove(at)
-		return Result{}, errDamaged
+		return reapi.Result{}, errDamaged
 	}
-	r, err := decodeResult(b)
-	if err != nil {
+	r, err := reapi.DecodeResult(b)
+	if err != nil || slices.ContainsFunc(r.Files, func(f reapi.File) bool { return ours(f.Path) }) {
 		_ = os.Remove(at)
-		return Result{}, errDamaged
+		return reapi.Result{}, errDamaged
 	}
 	return r, nil
 }
@@ -193,7 +198,7 @@ func (s *store) used(key string) {
 	}
 }
 
-func (s *store) putAction(key string, r Result) error {
+func (s *store) putAction(key string, r reapi.Result) error {
 	if err := s.make(); err != nil {
 		return err
 	}
@@ -201,8 +206,8 @@ func (s *store) putAction(key string, r Result) error {
 	if err := os.MkdirAll(filepath.Dir(at), 0o750); err != nil {
 		return err
 	}
-	b := r.encode()
-	return recordfile.Write(at, append([]byte(digestOf(b).Hash+"\n"), b...), false) // not synced: it has its own digest
+	b := r.Encode()
+	return recordfile.Write(at, append([]byte(reapi.DigestOf(b).Hash+"\n"), b...), false) // not synced: it has its own digest
 }
 
 // A baseline is what the last pass of a task was made of: what a miss is compared with.
@@ -228,7 +233,7 @@ func (s *store) baseline(task string) *baseline {
 		return nil
 	}
 	var l baseline
-	if json.Unmarshal(b, &l) != nil || l.Version != baselineVersion || !isHash(l.Key) || !isHash(l.Inputs) {
+	if json.Unmarshal(b, &l) != nil || l.Version != baselineVersion || !reapi.IsHash(l.Key) || !reapi.IsHash(l.Inputs) {
 		return nil
 	}
 	return &l

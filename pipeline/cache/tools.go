@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -24,7 +25,7 @@ func (c *Cache) tool(ctx context.Context, t *pipeline.Task, tool pipeline.Tool, 
 	if err != nil {
 		return "", err
 	}
-	question := digestOf(b).Hash
+	question := reapi.DigestOf(b).Hash
 	c.tools.mu.Lock()
 	defer c.tools.mu.Unlock()
 	if said, ok := c.tools.now[question]; ok {
@@ -40,7 +41,7 @@ func (c *Cache) tool(ctx context.Context, t *pipeline.Task, tool pipeline.Tool, 
 	if err != nil {
 		return "", fmt.Errorf("tools: %q: %w", shown, err)
 	}
-	said := digestOf(out).Hash
+	said := reapi.DigestOf(out).Hash
 	c.tools.now[question] = said
 	c.tools.set(question, said)
 	return said, nil

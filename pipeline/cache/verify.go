@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
@@ -55,7 +56,7 @@ func Verify(ctx context.Context, dir string, remove bool) (Verified, error) {
 				return nil // removed meanwhile, or nothing was stored yet
 			case err != nil:
 				return err
-			case d.IsDir() || !isHash(d.Name()) || p != at(d.Name()):
+			case d.IsDir() || !reapi.IsHash(d.Name()) || p != at(d.Name()):
 				return nil // no name of ours: it is never read
 			}
 			size, why, err := check(p, d.Name())

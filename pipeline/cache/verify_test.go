@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 )
 
 // Verify names what is damaged and nothing else, and removes only that.
@@ -21,8 +23,8 @@ func TestVerify(t *testing.T) {
 	linked, _ := s.put([]byte("linked"))
 	keys := map[string]string{}
 	for _, name := range []string{"whole", "bad", "short"} {
-		keys[name] = digestOf([]byte("key " + name)).Hash
-		if err := s.putAction(keys[name], Result{Log: whole, Run: name}); err != nil {
+		keys[name] = reapi.DigestOf([]byte("key " + name)).Hash
+		if err := s.putAction(keys[name], reapi.Result{Log: whole, Run: name}); err != nil {
 			t.Fatal(err)
 		}
 	}

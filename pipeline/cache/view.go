@@ -19,13 +19,14 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
 // A view is what the tree had at one moment: what git does not ignore, and what patterns name below ignored folders.
 type view struct {
-	files   []File           // files, links and empty folders, sorted by path
+	files   []reapi.File     // files, links and empty folders, sorted by path
 	changed map[string]int64 // when a file was last changed in any way, ns since 1970
 	ignored []bool           // of files: git ignores it
 	broken  []tree.Omitted
@@ -36,7 +37,7 @@ type view struct {
 
 // A choice is the files that patterns choose, or why they cannot be told.
 type choice struct {
-	files []File
+	files []reapi.File
 	err   error
 }
 
@@ -370,10 +371,10 @@ func foreign(ctx context.Context, dir string) error {
 // view makes a view of a walk.
 func (m *memory) view(found *tree.Manifest) *view {
 	v := &view{top: m.ignore.Top, broken: found.Omitted, chosen: map[string]choice{}, changed: map[string]int64{}}
-	v.files = make([]File, 0, len(found.Entries))
+	v.files = make([]reapi.File, 0, len(found.Entries))
 	for i := range found.Entries {
 		e := &found.Entries[i]
-		f := File{Path: e.Path}
+		f := reapi.File{Path: e.Path}
 		switch {
 		case e.Mode.IsDir():
 			if i+1 < len(found.Entries) && within(found.Entries[i+1].Path, e.Path) {
@@ -383,14 +384,14 @@ func (m *memory) view(found *tree.Manifest) *view {
 		case e.Mode&fs.ModeSymlink != 0:
 			f.Link = e.Link
 		default:
-			f.Digest = Digest{strings.TrimPrefix(e.Digest, "sha256:"), e.Size}
+			f.Digest = reapi.Digest{Hash: strings.TrimPrefix(e.Digest, "sha256:"), Size: e.Size}
 			f.Executable = e.Mode&0o100 != 0
 			v.changed[e.Path] = found.Changed(i)
 		}
 		v.files = append(v.files, f)
 	}
 	// A folder a and a file a-b sort otherwise than their paths: what follows a folder need not be in it.
-	v.files = slices.DeleteFunc(v.files, func(f File) bool { return f.Folder && v.hasBelow(f.Path) })
+	v.files = slices.DeleteFunc(v.files, func(f reapi.File) bool { return f.Folder && v.hasBelow(f.Path) })
 	v.ignored = make([]bool, len(v.files))
 	if len(v.top) > 0 {
 		for i := range v.files {
@@ -407,10 +408,10 @@ func (v *view) hasBelow(dir string) bool {
 }
 
 // find returns the file at p.
-func (v *view) find(p string) (File, bool) {
-	i, ok := slices.BinarySearchFunc(v.files, p, func(f File, p string) int { return strings.Compare(f.Path, p) })
+func (v *view) find(p string) (reapi.File, bool) {
+	i, ok := slices.BinarySearchFunc(v.files, p, func(f reapi.File, p string) int { return strings.Compare(f.Path, p) })
 	if !ok {
-		return File{}, false
+		return reapi.File{}, false
 	}
 	return v.files[i], true
 }
@@ -432,7 +433,7 @@ func (u *unreadable) Error() string { return u.text }
 
 // inputs returns the files that patterns choose, without folders, the last pattern that matches a path deciding; own
 // are the outputs of the task itself.
-func (v *view) inputs(root string, texts, own []string) ([]File, error) {
+func (v *view) inputs(root string, texts, own []string) ([]reapi.File, error) {
 	key := strings.Join(texts, "\x00") + "\x00\x00" + strings.Join(own, "\x00")
 	if c, ok := v.chosen[key]; ok {
 		return c.files, c.err
@@ -442,7 +443,7 @@ func (v *view) inputs(root string, texts, own []string) ([]File, error) {
 	return files, err
 }
 
-func (v *view) choose(root string, all, own []pattern) ([]File, error) {
+func (v *view) choose(root string, all, own []pattern) ([]reapi.File, error) {
 	first, end := len(v.files), 0
 	for i := range all {
 		if from, to := v.below(all[i].folder); !all[i].not {
@@ -460,7 +461,7 @@ func (v *view) choose(root string, all, own []pattern) ([]File, error) {
 			}
 		}
 	}
-	var files []File
+	var files []reapi.File
 	for i, is := range in {
 		f := v.files[first+i]
 		if !is || f.Folder || len(own) > 0 && matches(own, f.Path) {
@@ -478,11 +479,11 @@ func (v *view) choose(root string, all, own []pattern) ([]File, error) {
 
 // withTargets adds the files that links lead to. A link to a file outside of the root has its digest in its own. One to a
 // folder counts only by its text: covered must report whether what it has counts otherwise.
-func (v *view) withTargets(root string, covered func(dir string) bool, files []File) ([]File, error) {
-	if !slices.ContainsFunc(files, func(f File) bool { return f.Link != "" }) {
+func (v *view) withTargets(root string, covered func(dir string) bool, files []reapi.File) ([]reapi.File, error) {
+	if !slices.ContainsFunc(files, func(f reapi.File) bool { return f.Link != "" }) {
 		return files, nil
 	}
-	var more []File
+	var more []reapi.File
 	files = slices.Clone(files)
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -529,8 +530,8 @@ func (v *view) withTargets(root string, covered func(dir string) bool, files []F
 		return files, nil
 	}
 	files = append(files, more...)
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path }), nil
+	slices.SortFunc(files, func(a, b reapi.File) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(files, func(a, b reapi.File) bool { return a.Path == b.Path }), nil
 }
 
 // covered reports whether patterns choose all of a folder, but for what others take away.
@@ -539,27 +540,27 @@ func covered(all []pattern, dir string) bool {
 }
 
 // readFile reads a file in the root that the walk did not, and no link to one.
-func readFile(root, p string) (File, bool) {
+func readFile(root, p string) (reapi.File, bool) {
 	in, err := os.OpenRoot(root)
 	if err != nil {
-		return File{}, false
+		return reapi.File{}, false
 	}
 	defer func() { _ = in.Close() }()
 	info, err := in.Lstat(p)
 	if err != nil || !info.Mode().IsRegular() {
-		return File{}, false
+		return reapi.File{}, false
 	}
 	f, err := in.Open(p)
 	if err != nil {
-		return File{}, false
+		return reapi.File{}, false
 	}
 	defer func() { _ = f.Close() }()
 	d, err := copyHashed(io.Discard, f)
-	return File{Path: p, Digest: d, Executable: info.Mode()&0o100 != 0}, err == nil
+	return reapi.File{Path: p, Digest: d, Executable: info.Mode()&0o100 != 0}, err == nil
 }
 
 // outputs returns what is there of the outputs of a task, and the first pattern that nothing matches.
-func (v *view) outputs(texts []string) (files []File, missing string) {
+func (v *view) outputs(texts []string) (files []reapi.File, missing string) {
 	all := parseAll(texts)
 	found := make([]bool, len(all))
 	in := map[int]bool{}
@@ -586,8 +587,8 @@ func (v *view) outputs(texts []string) (files []File, missing string) {
 }
 
 // copyHashed copies from r to w and returns the digest of what was copied.
-func copyHashed(w io.Writer, r io.Reader) (Digest, error) {
+func copyHashed(w io.Writer, r io.Reader) (reapi.Digest, error) {
 	h := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, h), r)
-	return Digest{hex.EncodeToString(h.Sum(nil)), n}, err
+	return reapi.Digest{Hash: hex.EncodeToString(h.Sum(nil)), Size: n}, err
 }

@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // differences returns why a task misses: found is the error with which its result was looked for.
-func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, inputs []File, found error) []string {
+func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, inputs []reapi.File, found error) []string {
 	switch {
 	case errors.Is(found, errExpired):
 		return []string{fmt.Sprintf("older than the ttl of %v", t.Cache.TTL)}
@@ -41,7 +42,7 @@ func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, 
 
 // compare returns what differs between what a task was made of and what it is made of now, with the inputs that it has
 // now. It returns nothing when nothing differs.
-func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []File) (why []string) {
+func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []reapi.File) (why []string) {
 	if last.KeyID != now.KeyID {
 		return []string{"the key of the cache changed"}
 	}
@@ -65,7 +66,7 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []Fil
 		if service, ok := strings.CutPrefix(name, "service "); ok {
 			return "service " + pipeline.ShownName(service) + " changed"
 		}
-		if a, b := last.Platform[name], now.Platform[name]; strings.HasPrefix(name, "agent ") && (isHash(a) || isHash(b) || a == "" || b == "") {
+		if a, b := last.Platform[name], now.Platform[name]; strings.HasPrefix(name, "agent ") && (reapi.IsHash(a) || reapi.IsHash(b) || a == "" || b == "") {
 			return name + " changed"
 		}
 		switch name {
@@ -92,7 +93,7 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []Fil
 		return "env " + name + " changed"
 	})...)
 	if last.Inputs != now.Inputs {
-		paths := c.changedPaths(Digest{last.Inputs, last.InputBytes}, "", inputs)
+		paths := c.changedPaths(reapi.Digest{Hash: last.Inputs, Size: last.InputBytes}, "", inputs)
 		for i, p := range paths {
 			if by := c.maker(t, pathOf(p)); by != "" {
 				paths[i] = fmt.Sprintf("%s, an output of %s", p, by)
@@ -167,11 +168,11 @@ func changedPairs(was, is map[string]string, say func(string) string) (all []str
 const mostPaths = 1000
 
 // changedPaths compares a Directory of the store, which is at prefix, with the files that are there now.
-func (c *Cache) changedPaths(was Digest, prefix string, now []File) []string {
+func (c *Cache) changedPaths(was reapi.Digest, prefix string, now []reapi.File) []string {
 	b, err := c.store.get(was)
-	var old []node
+	var old []reapi.Node
 	if err == nil {
-		old, err = decodeDirectory(b)
+		old, err = reapi.DecodeDirectory(b)
 	}
 	if err != nil {
 		return []string{prefix + "** changed"}
@@ -182,7 +183,7 @@ func (c *Cache) changedPaths(was Digest, prefix string, now []File) []string {
 		switch {
 		case len(heads) == 0 || len(old) > 0 && old[0].Path < heads[0].name:
 			name := prefix + old[0].Path
-			if old[0].folder.Hash != "" {
+			if old[0].Below.Hash != "" {
 				name += "/"
 			}
 			all = append(all, name+" is gone")
@@ -196,11 +197,11 @@ func (c *Cache) changedPaths(was Digest, prefix string, now []File) []string {
 		o, h := old[0], heads[0]
 		old, heads = old[1:], heads[1:]
 		switch {
-		case h.folder != (o.folder.Hash != ""):
+		case h.folder != (o.Below.Hash != ""):
 			all = append(all, prefix+h.name+" changed")
 		case h.folder:
-			if directories(relative(h.files, len(prefix)+len(h.name)+1), func(Digest, []byte) {}) != o.folder {
-				all = append(all, c.changedPaths(o.folder, prefix+h.name+"/", h.files)...)
+			if reapi.Directories(relative(h.files, len(prefix)+len(h.name)+1), func(reapi.Digest, []byte) {}) != o.Below {
+				all = append(all, c.changedPaths(o.Below, prefix+h.name+"/", h.files)...)
 			}
 		case h.files[0].Digest != o.Digest || h.files[0].Link != o.Link:
 			all = append(all, prefix+h.name+" changed")
@@ -215,7 +216,7 @@ func (c *Cache) changedPaths(was Digest, prefix string, now []File) []string {
 type head struct {
 	name   string
 	folder bool
-	files  []File
+	files  []reapi.File
 }
 
 func (h head) text() string {
@@ -226,7 +227,7 @@ func (h head) text() string {
 }
 
 // headsOf returns the names behind the first skip bytes of paths, sorted.
-func headsOf(files []File, skip int) (all []head) {
+func headsOf(files []reapi.File, skip int) (all []head) {
 	for len(files) > 0 {
 		if len(files[0].Path) <= skip { // the empty folder itself
 			files = files[1:]
@@ -245,8 +246,8 @@ func headsOf(files []File, skip int) (all []head) {
 }
 
 // relative returns files with paths behind the first skip bytes. An empty folder itself becomes no file.
-func relative(files []File, skip int) []File {
-	all := make([]File, 0, len(files))
+func relative(files []reapi.File, skip int) []reapi.File {
+	all := make([]reapi.File, 0, len(files))
 	for _, f := range files {
 		if len(f.Path) > skip {
 			f.Path = f.Path[skip:]
@@ -257,7 +258,7 @@ func relative(files []File, skip int) []File {
 }
 
 // firstDifference names one path in which two lists differ.
-func firstDifference(a, b []File) string {
+func firstDifference(a, b []reapi.File) string {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}

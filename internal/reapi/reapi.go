@@ -1,9 +1,8 @@
-package cache
-
-// The messages of the Remote Execution API v2 (build.bazel.remote.execution.v2) that describe a task and its result:
-// Digest, Directory, Command, Action, ActionResult. Only the fields that we use are written, in the order of their
-// numbers and with sorted lists, so that equal messages have equal bytes, as that protocol asks for. What others wrote
-// in further fields is skipped.
+// Package reapi encodes the messages of the Remote Execution API v2 (build.bazel.remote.execution.v2) that describe a
+// task and its result: Digest, Directory, Command, Action, ActionResult. Only the fields that we use are written, in the
+// order of their numbers and with sorted lists, so that equal messages have equal bytes, as that protocol asks for. What
+// others wrote in further fields is skipped.
+package reapi
 
 import (
 	"crypto/sha256"
@@ -23,8 +22,8 @@ type Digest struct {
 	Size int64  // bytes
 }
 
-// digestOf returns the digest of a blob.
-func digestOf(b []byte) Digest {
+// DigestOf returns the digest of a blob.
+func DigestOf(b []byte) Digest {
 	sum := sha256.Sum256(b)
 	return Digest{hex.EncodeToString(sum[:]), int64(len(b))}
 }
@@ -41,39 +40,40 @@ type File struct {
 	Folder     bool   // an empty folder
 }
 
-// same reports whether two files of one path are alike.
-func (f File) same(g File) bool {
+// Same reports whether two files of one path are alike.
+func (f File) Same(g File) bool {
 	return f.Digest == g.Digest && f.Executable == g.Executable && f.Link == g.Link && f.Folder == g.Folder
 }
 
-// A pair is an EnvironmentVariable or a Property: name = 1, value = 2.
-type pair struct{ name, value string }
+// A Pair is an EnvironmentVariable or a Property: name = 1, value = 2.
+type Pair struct{ Name, Value string }
 
-// A command is a Command: what is run, without its inputs.
-type command struct {
-	argv    []string
-	env     []pair // sorted by name
-	outputs []string
-	dir     string
+// A Command is what is run, without its inputs.
+type Command struct {
+	Argv    []string
+	Env     []Pair // sorted by name
+	Outputs []string
+	Dir     string
 }
 
-func (c command) encode() []byte {
+// Encode writes arguments = 1, environment_variables = 2, working_directory = 6, output_paths = 7.
+func (c Command) Encode() []byte {
 	var b []byte
-	for _, a := range c.argv {
+	for _, a := range c.Argv {
 		b = appendText(b, 1, a)
 	}
-	for _, v := range c.env {
+	for _, v := range c.Env {
 		b = appendPair(b, 2, v)
 	}
-	b = appendSet(b, 6, c.dir)
-	for _, o := range slices.Sorted(slices.Values(c.outputs)) {
+	b = appendSet(b, 6, c.Dir)
+	for _, o := range slices.Sorted(slices.Values(c.Outputs)) {
 		b = appendText(b, 7, o)
 	}
 	return b
 }
 
-// encodeAction returns an Action: command_digest = 1, input_root_digest = 2, salt = 9, platform = 10.
-func encodeAction(command, root Digest, platform []pair) []byte {
+// EncodeAction returns an Action: command_digest = 1, input_root_digest = 2, salt = 9, platform = 10.
+func EncodeAction(command, root Digest, platform []Pair) []byte {
 	b := appendDigest(nil, 1, command)
 	b = appendDigest(b, 2, root)
 	b = appendText(b, 9, salt)
@@ -87,9 +87,9 @@ func encodeAction(command, root Digest, platform []pair) []byte {
 // salt tells the keys of this form of a task from those of an earlier or later one.
 const salt = "async-pipeline 1"
 
-// directories returns the digest of the Directory that has files, which are sorted by path, and calls each with every
+// Directories returns the digest of the Directory that has files, which are sorted by path, and calls each with every
 // Directory in it, the deepest first.
-func directories(files []File, each func(Digest, []byte)) Digest {
+func Directories(files []File, each func(Digest, []byte)) Digest {
 	d, _ := directory(files, 0, each)
 	return d
 }
@@ -120,7 +120,7 @@ func directory(files []File, skip int, each func(Digest, []byte)) (Digest, []byt
 		}
 		end := i + 1
 		if !deeper {
-			empty := digestOf(nil)
+			empty := DigestOf(nil)
 			each(empty, nil)
 			folders = append(folders, folder{name, empty})
 			i = end
@@ -138,22 +138,22 @@ func directory(files []File, skip int, each func(Digest, []byte)) (Digest, []byt
 		b = appendBytes(b, 2, appendDigest(appendText(nil, 1, f.name), 2, f.digest))
 	}
 	b = append(b, links...)
-	d := digestOf(b)
+	d := DigestOf(b)
 	each(d, b)
 	return d, b
 }
 
-// A node is an entry of a Directory.
-type node struct {
-	File          // Path is the name alone
-	folder Digest // of the Directory below; zero for a file or link
+// A Node is an entry of a Directory.
+type Node struct {
+	File         // Path is the name alone
+	Below Digest // of the Directory below; zero for a file or link
 }
 
-// decodeDirectory returns the entries of a Directory, sorted by name.
-func decodeDirectory(b []byte) ([]node, error) {
-	var all []node
+// DecodeDirectory returns the entries of a Directory, sorted by name.
+func DecodeDirectory(b []byte) ([]Node, error) {
+	var all []Node
 	err := fields(b, func(number protowire.Number, v value) error {
-		n := node{}
+		n := Node{}
 		err := fields(v.bytes, func(inner protowire.Number, v value) (err error) {
 			switch {
 			case inner == 1:
@@ -161,7 +161,7 @@ func decodeDirectory(b []byte) ([]node, error) {
 			case inner == 2 && number == 1:
 				n.Digest, err = decodeDigest(v.bytes)
 			case inner == 2 && number == 2:
-				n.folder, err = decodeDigest(v.bytes)
+				n.Below, err = decodeDigest(v.bytes)
 			case inner == 2 && number == 3:
 				n.Link = string(v.bytes)
 			case inner == 4 && number == 1:
@@ -174,7 +174,7 @@ func decodeDirectory(b []byte) ([]node, error) {
 		}
 		return err
 	})
-	slices.SortFunc(all, func(a, b node) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(all, func(a, b Node) int { return strings.Compare(a.Path, b.Path) })
 	return all, err
 }
 
@@ -188,15 +188,15 @@ type Result struct {
 	Made   int64  // when it ended, in seconds since 1970: execution_metadata.worker_completed_timestamp
 }
 
-// encode writes output_files = 2, output_directories = 3 (for empty folders), stdout_digest = 6,
+// Encode writes output_files = 2, output_directories = 3 (for empty folders), stdout_digest = 6,
 // execution_metadata = 9, output_symlinks = 12.
-func (r Result) encode() []byte {
+func (r Result) Encode() []byte {
 	var files, folders, links []byte
 	for _, f := range r.Files {
 		at := appendText(nil, 1, f.Path)
 		switch {
 		case f.Folder:
-			empty := digestOf(appendBytes(nil, 1, nil)) // a Tree with an empty root
+			empty := DigestOf(appendBytes(nil, 1, nil)) // a Tree with an empty root
 			folders = appendBytes(folders, 3, appendDigest(at, 3, empty))
 		case f.Link != "":
 			links = appendBytes(links, 12, appendText(at, 2, f.Link))
@@ -223,8 +223,8 @@ func (r Result) encode() []byte {
 	return append(b, links...)
 }
 
-// decodeResult reads what encode writes. Paths that lead out of the root are an error.
-func decodeResult(b []byte) (Result, error) {
+// DecodeResult reads what Encode writes. Paths that lead out of the root are an error.
+func DecodeResult(b []byte) (Result, error) {
 	var r Result
 	err := fields(b, func(number protowire.Number, v value) (err error) {
 		switch number {
@@ -243,7 +243,7 @@ func decodeResult(b []byte) (Result, error) {
 				}
 				return err
 			})
-			if err == nil && !local(f.Path) {
+			if err == nil && !IsLocal(f.Path) {
 				err = fmt.Errorf("%q is not a path in the root", f.Path)
 			}
 			r.Files = append(r.Files, f)
@@ -317,18 +317,9 @@ func decodeBeside(b []byte) (f File, err error) {
 	})
 }
 
-// local reports whether p is a clean path below the root, and not of our own folder or git's.
-func local(p string) bool {
-	if p == "" || path.IsAbs(p) || path.Clean(p) != p || p == "." || p == ".." || strings.HasPrefix(p, "../") {
-		return false
-	}
-	return !ours(p)
-}
-
-// ours reports whether p is in the .async or .git of the root, of an included pipeline or of a repository in it.
-func ours(p string) bool {
-	names := strings.Split(p, "/")
-	return slices.Contains(names, ".async") || slices.Contains(names, ".git")
+// IsLocal reports whether p is a clean path below a root.
+func IsLocal(p string) bool {
+	return p != "" && p != "." && p != ".." && !path.IsAbs(p) && path.Clean(p) == p && !strings.HasPrefix(p, "../")
 }
 
 func decodeDigest(b []byte) (d Digest, err error) {
@@ -341,14 +332,14 @@ func decodeDigest(b []byte) (d Digest, err error) {
 		}
 		return nil
 	})
-	if err == nil && !isHash(d.Hash) {
+	if err == nil && !IsHash(d.Hash) {
 		err = fmt.Errorf("%q is not a sha256", d.Hash)
 	}
 	return d, err
 }
 
-// isHash reports whether s is a sha256 in hexadecimal: it becomes the name of a file.
-func isHash(s string) bool {
+// IsHash reports whether s is a sha256 in hexadecimal: it becomes the name of a file.
+func IsHash(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
@@ -407,8 +398,8 @@ func appendSet(b []byte, number protowire.Number, v string) []byte {
 	return appendText(b, number, v)
 }
 
-func appendPair(b []byte, number protowire.Number, p pair) []byte {
-	return appendBytes(b, number, appendSet(appendSet(nil, 1, p.name), 2, p.value))
+func appendPair(b []byte, number protowire.Number, p Pair) []byte {
+	return appendBytes(b, number, appendSet(appendSet(nil, 1, p.Name), 2, p.Value))
 }
 
 func appendDigest(b []byte, number protowire.Number, d Digest) []byte {
