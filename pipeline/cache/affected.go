@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -56,7 +58,7 @@ func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, files []string,
 func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 	concerns := false
 	for _, t := range tasks {
-		if matches(parseAll(t.Outputs), path) {
+		if files.Matches(files.ParseAll(t.Outputs), path) {
 			return false
 		}
 		of := scopeOf(t)
@@ -64,25 +66,25 @@ func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 			of = sees(t)
 		}
 		if ignored != "" {
-			of.in = slices.DeleteFunc(of.in, func(p pattern) bool { return !within(p.folder, ignored) || !within(path, p.folder) })
+			of.In = slices.DeleteFunc(of.In, func(p files.Pattern) bool { return !files.Within(p.Folder, ignored) || !files.Within(path, p.Folder) })
 		}
-		concerns = concerns || reads(of, path)
+		concerns = concerns || concerned(of, path)
 	}
 	return concerns
 }
 
 // sees returns what a task with inputs reads: its inputs, its dotenv files, and its program where the project has it.
-func sees(t *pipeline.Task) scope {
+func sees(t *pipeline.Task) files.Scope {
 	of := scopeOf(t)
 	if t.Auto && len(t.Inputs) == 0 { // it is not known: anything
-		of.in = append(of.in, parse("**"))
+		of.In = append(of.In, files.Parse("**"))
 	}
 	for _, p := range t.Dotenv {
-		of.in = append(of.in, pattern{text: p, plain: true, folder: p})
+		of.In = append(of.In, files.Exactly(p))
 	}
 	if words := t.Run.Words(); len(words) > 0 && strings.Contains(words[0], "/") {
 		p := path.Join(t.Dir, words[0])
-		of.in = append(of.in, pattern{text: p, plain: true, folder: p})
+		of.In = append(of.In, files.Exactly(p))
 	}
 	return of
 }
@@ -97,7 +99,7 @@ func Know(c *pipeline.Config, dir string) {
 		}
 		t.Inputs = nil
 		for _, set := range s.readSets(t.Name) {
-			t.Inputs = append(t.Inputs, set.patterns()...)
+			t.Inputs = append(t.Inputs, set.Patterns()...)
 		}
 	}
 }
@@ -114,7 +116,7 @@ func changedInput(t *pipeline.Task, paths []string) string {
 	first, more := "", 0
 	for _, p := range paths {
 		switch {
-		case !reads(of, p):
+		case !concerned(of, p):
 		case first == "":
 			first = p
 		default:
@@ -130,16 +132,16 @@ func changedInput(t *pipeline.Task, paths []string) string {
 	return first + " changed"
 }
 
-// reads reports whether a path is an input, or may have some: a folder, or rules that decide what git ignores in one.
-func reads(of scope, p string) bool {
+// concerned reports whether a path is an input, or may have some: a folder, or rules that decide what git ignores in one.
+func concerned(of files.Scope, p string) bool {
 	dir, folder := strings.CutSuffix(p, "/")
-	if !folder && isRules(p) {
-		dir, folder = parent(p), true
+	if !folder && files.IsRules(p) {
+		dir, folder = files.Parent(p), true
 	}
 	if folder {
-		return slices.ContainsFunc(of.in, func(in pattern) bool {
-			return !in.not && (within(in.folder, dir) || within(dir, in.folder))
+		return slices.ContainsFunc(of.In, func(in files.Pattern) bool {
+			return !in.Not && (files.Within(in.Folder, dir) || files.Within(dir, in.Folder))
 		})
 	}
-	return matches(of.in, p) && !matches(of.makes, p)
+	return files.Matches(of.In, p) && !files.Matches(of.Makes, p)
 }

@@ -32,6 +32,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
+
 	"github.com/async-pipeline/async-pipeline/internal/access"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -57,12 +60,12 @@ type Cache struct {
 	programs programs
 	tools    tools
 	passes   passes
-	serves   bool                 // there are services
-	sets     map[string][]readSet // of tasks with inputs = auto, by name, the newest first
+	serves   bool                   // there are services
+	sets     map[string][]reads.Set // of tasks with inputs = auto, by name, the newest first
 
 	mu     sync.Mutex // guards what follows
-	memory memory
-	seen   *view             // nil: the tree may have changed since the last walk
+	memory files.Memory
+	seen   *files.View       // nil: the tree may have changed since the last walk
 	parts  int               // how often a part of the tree was walked since it may have changed
 	claims map[string]string // path of an output: the task that made it in this run
 }
@@ -112,9 +115,9 @@ type Entry struct {
 	Given    map[string][]byte // of a hit, once it is restored: the contents of Beside
 
 	task   *pipeline.Task
-	reads  *accesses // what it reads; nil: nobody looks
-	set    *readSet  // its inputs, with inputs = auto; nil: they are not known
-	bare   *baseline // what it was made of when it began, but for inputs; with inputs = auto
+	reads  *reads.Accesses // what it reads; nil: nobody looks
+	set    *reads.Set      // its inputs, with inputs = auto; nil: they are not known
+	bare   *baseline       // what it was made of when it began, but for inputs; with inputs = auto
 	found  reapi.Result
 	root   reapi.Digest
 	inputs []reapi.File
@@ -145,23 +148,23 @@ func (c *Cache) open() error {
 	c.once.Do(func() {
 		c.store.dir = c.Dir
 		c.key, c.err = c.store.open(!c.Peek)
-		c.memory = memory{dir: c.Dir, root: c.Config.Root}
-		c.sets = map[string][]readSet{}
-		var named, wanted []pattern
+		c.memory = files.Memory{Dir: c.Dir, Root: c.Config.Root}
+		c.sets = map[string][]reads.Set{}
+		var named, wanted []files.Pattern
 		for _, t := range c.Config.Tasks {
 			of := scopeOf(t)
 			if t.Auto {
 				c.sets[t.Name] = c.store.readSets(t.Name)
 				for _, s := range c.sets[t.Name] {
-					of.in = append(of.in, parseAll(s.patterns())...)
+					of.In = append(of.In, files.ParseAll(s.Patterns())...)
 				}
 			}
-			wanted = append(append(wanted, of.in...), of.makes...)
+			wanted = append(append(wanted, of.In...), of.Makes...)
 			// A pattern of inputs names what git ignores by the folder before its first wildcard.
-			named = append(named, slices.DeleteFunc(of.in, func(p pattern) bool { return p.folder == "" })...)
-			named = append(named, of.makes...)
+			named = append(named, slices.DeleteFunc(of.In, func(p files.Pattern) bool { return p.Folder == "" })...)
+			named = append(named, of.Makes...)
 		}
-		c.memory.want(named, wanted)
+		c.memory.Want(named, wanted)
 		c.claims = map[string]string{}
 		c.serves = slices.ContainsFunc(c.Config.Tasks, func(t *pipeline.Task) bool { return t.Service != nil })
 		c.programs.load(filepath.Join(c.Dir, "programs.json"))
@@ -196,9 +199,9 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	}
 	e.at = time.Now().UnixNano()
 	if t.Auto || t.Strict {
-		e.reads = newAccesses(c.Config.Root)
+		e.reads = reads.New(c.Config.Root)
 	}
-	sets := []*readSet{nil}
+	sets := []*reads.Set{nil}
 	if t.Auto {
 		bare, err := c.describe(ctx, t, d, reapi.Digest{}, nil)
 		if err != nil {
@@ -220,7 +223,7 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 
 // lookFor looks for the result of a task. Which files are its inputs is one of sets, nil for those that it declares. If
 // none has a result the first is taken.
-func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*readSet) error {
+func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set) error {
 	e.Result, e.Why = Miss, []string{"first run"}
 	v, _, before, err := c.inputs(ctx, e.task, nil)
 	if err != nil {
@@ -261,14 +264,14 @@ func (e *Entry) See() func(access.Path) {
 	if e == nil || e.reads == nil {
 		return nil
 	}
-	return e.reads.see
+	return e.reads.See
 }
 
 // scopeOf returns what a task has to do with by itself.
-func scopeOf(t *pipeline.Task) scope {
-	of := scope{makes: parseAll(t.Outputs)}
+func scopeOf(t *pipeline.Task) files.Scope {
+	of := files.Scope{Makes: files.ParseAll(t.Outputs)}
 	if t.HasInputs() {
-		of.in = append(parseAll(t.Inputs), parseAll(escapeAll(t.Reads))...)
+		of.In = append(files.ParseAll(t.Inputs), files.ParseAll(files.EscapeAll(t.Reads))...)
 	}
 	return of
 }
@@ -278,28 +281,28 @@ func scopeOf(t *pipeline.Task) scope {
 const mostParts = 16
 
 // look returns a view of what a task has to do with, as every task that has ended left it. c.mu is locked.
-func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*view, error) {
+func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*files.View, error) {
 	if c.seen != nil {
 		return c.seen, nil
 	}
 	of := scopeOf(t)
 	for _, d := range c.dependencies(t) {
-		of.makes = append(of.makes, parseAll(d.Outputs)...)
+		of.Makes = append(of.Makes, files.ParseAll(d.Outputs)...)
 	}
-	for _, p := range slices.Concat(of.in, of.makes) {
-		if !p.not {
-			of.paths = append(of.paths, p.folder)
+	for _, p := range slices.Concat(of.In, of.Makes) {
+		if !p.Not {
+			of.Paths = append(of.Paths, p.Folder)
 		}
 	}
 	if t.Auto {
-		of.paths = append(of.paths, "")
+		of.Paths = append(of.Paths, "")
 	}
 	if c.parts++; c.parts <= mostParts {
-		if v, ok, err := c.memory.part(ctx, of); ok || err != nil {
+		if v, ok, err := c.memory.Part(ctx, of); ok || err != nil {
 			return v, err
 		}
 	}
-	v, err := c.memory.look(ctx)
+	v, err := c.memory.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +321,7 @@ func (c *Cache) Changed() {
 var errExpired = errors.New("it expired")
 
 // find returns the result of a key, with all that is needed to use it.
-func (c *Cache) find(v *view, t *pipeline.Task, key string) (reapi.Result, error) {
+func (c *Cache) find(v *files.View, t *pipeline.Task, key string) (reapi.Result, error) {
 	r, err := c.store.action(key)
 	if err != nil {
 		return r, err
@@ -338,7 +341,7 @@ func (c *Cache) find(v *view, t *pipeline.Task, key string) (reapi.Result, error
 		if f.Folder || f.Link != "" {
 			continue
 		}
-		if now, ok := v.find(f.Path); ok && now.Same(f) {
+		if now, ok := v.Find(f.Path); ok && now.Same(f) {
 			continue
 		}
 		if t.Cache.NoOutputs {
@@ -355,8 +358,8 @@ func (c *Cache) find(v *view, t *pipeline.Task, key string) (reapi.Result, error
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.store.dir == "" || c.Peek || c.err != nil || c.memory.known == nil {
+	if c.store.dir == "" || c.Peek || c.err != nil || !c.memory.Known() {
 		return nil
 	}
-	return errors.Join(c.memory.save(), c.programs.save(), c.tools.save(), c.passes.save())
+	return errors.Join(c.memory.Save(), c.programs.save(), c.tools.save(), c.passes.save())
 }

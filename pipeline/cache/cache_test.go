@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+
 	"pgregory.net/rapid"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -75,11 +77,11 @@ func (p *project) joined(t *pipeline.Task) string {
 		case d.IsDir():
 			return nil
 		}
-		reads := matches(parseAll(t.Inputs), rel)
+		reads := files.Matches(files.ParseAll(t.Inputs), rel)
 		for _, d := range t.DependsOn {
-			reads = reads || matches(parseAll(p.config.Task(d).Outputs), rel)
+			reads = reads || files.Matches(files.ParseAll(p.config.Task(d).Outputs), rel)
 		}
-		if reads && !matches(parseAll(t.Outputs), rel) {
+		if reads && !files.Matches(files.ParseAll(t.Outputs), rel) {
 			info, _ := d.Info()
 			fmt.Fprintln(&b, rel, info.Mode()&0o100, p.read(rel))
 		}

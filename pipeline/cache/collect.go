@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
@@ -161,7 +163,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 
 // oldFiles returns the files in dir whose names match a pattern and that were written last before a time.
 func oldFiles(dir, pattern string, before time.Time) (all []string) {
-	found, _ := filepath.Glob(filepath.Join(escapeAll([]string{dir})[0], pattern))
+	found, _ := filepath.Glob(filepath.Join(files.EscapeAll([]string{dir})[0], pattern))
 	for _, p := range found {
 		if info, err := os.Lstat(p); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
 			all = append(all, p)

@@ -14,6 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
+
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
@@ -41,12 +44,12 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		e.NotStored = err.Error()
 		return nil //nolint:nilerr // it is said
 	}
-	v, inputs, files, err := c.inputs(ctx, e.task, s.inputs(e))
+	v, inputs, files, err := c.inputs(ctx, e.task, inputsOf(e, s))
 	if err != nil {
 		e.NotStored = err.Error()
 		return nil //nolint:nilerr // it is said
 	}
-	_, missing := v.outputs(e.task.Outputs)
+	_, missing := v.Outputs(e.task.Outputs)
 	if missing != "" {
 		there, err := doublestar.Glob(os.DirFS(c.Config.Root), missing)
 		if err == nil && len(there) == 0 {
@@ -114,22 +117,22 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 
 // changed returns what of a task is not as it was when the task began, or "". v, inputs and their root are of now. s is
 // what it read, where that decides what its inputs are.
-func (c *Cache) changed(ctx context.Context, e *Entry, s *seen, v *view, inputs []reapi.File, root reapi.Digest) string {
+func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.View, inputs []reapi.File, root reapi.Digest) string {
 	auto := e.task.Auto && s != nil
 	if root != e.root && !auto {
 		return "its inputs changed while it ran: " + firstDifference(e.inputs, inputs)
 	}
 	for _, f := range inputs {
-		if v.changed[f.Path] > e.at && f.Digest != nameOnly { // and back again
+		if v.Changed(f.Path) > e.at && f.Digest != files.NameOnly { // and back again
 			return "its inputs changed while it ran: " + f.Path
 		}
 	}
 	was, of, set := e.Key, e.root, e.set
 	if auto {
-		if s.whyNot != "" {
-			return s.whyNot
+		if s.WhyNot != "" {
+			return s.WhyNot
 		}
-		if p := s.changed(v, parseAll(e.task.Outputs)); p != "" {
+		if p := s.Changed(v, files.ParseAll(e.task.Outputs)); p != "" {
 			return "its inputs changed while it ran: " + p
 		}
 		was, of, set = e.bare.Key, reapi.Digest{}, nil
@@ -157,10 +160,10 @@ func (c *Cache) PassedIn(e *Entry) string {
 }
 
 // linked returns the first of files that is a link where a pattern names a folder.
-func linked(files []reapi.File, outputs []string) string {
-	all := parseAll(outputs)
-	for _, f := range files {
-		if f.Link != "" && slices.ContainsFunc(all, func(p pattern) bool { return !p.plain && within(p.folder, f.Path) }) {
+func linked(made []reapi.File, outputs []string) string {
+	all := files.ParseAll(outputs)
+	for _, f := range made {
+		if f.Link != "" && slices.ContainsFunc(all, func(p files.Pattern) bool { return !p.Plain && files.Within(p.Folder, f.Path) }) {
 			return f.Path
 		}
 	}

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
+
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -37,7 +40,7 @@ func (c *Cache) services(ctx context.Context, t *pipeline.Task) (map[string]stri
 }
 
 // now returns of what a task is made now, and its inputs: set, or those that it declares.
-func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *readSet) (made baseline, inputs []reapi.File, err error) {
+func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *reads.Set) (made baseline, inputs []reapi.File, err error) {
 	d, err := c.Describe(t)
 	if err != nil {
 		return made, nil, err
@@ -52,7 +55,7 @@ func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *readSet) (made b
 
 // describe makes the action of a task: the baseline that it will be once it has passed, with its key. root has its
 // inputs, which are set or those that it declares. c.mu is not locked.
-func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root reapi.Digest, set *readSet) (baseline, error) {
+func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root reapi.Digest, set *reads.Set) (baseline, error) {
 	l := baseline{
 		Version: baselineVersion, Run: c.Run,
 		MadeOf: record.MadeOf{
@@ -87,9 +90,9 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root rea
 			l.Platform[a.Name] = hashed(c.key, a.Value)
 		}
 	}
-	own := parseAll(t.Outputs)
+	own := files.ParseAll(t.Outputs)
 	for _, p := range d.Programs {
-		if rel, err := filepath.Rel(c.Config.Root, p.Path); err == nil && matches(own, filepath.ToSlash(rel)) {
+		if rel, err := filepath.Rel(c.Config.Root, p.Path); err == nil && files.Matches(own, filepath.ToSlash(rel)) {
 			continue // it makes that itself
 		}
 		digest, err := c.programs.digest(ctx, p.Path)
@@ -117,7 +120,7 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root rea
 		l.Platform["strict"] = "true"
 	}
 	if set != nil {
-		l.Platform["reads"] = set.digest()
+		l.Platform["reads"] = set.Digest()
 	}
 	var platform []reapi.Pair
 	for _, name := range slices.Sorted(maps.Keys(l.Platform)) {
@@ -129,26 +132,26 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root rea
 
 // inputs returns the input root of a task: its inputs, which are set or those that it declares, what its file functions
 // read, and the outputs of all that it depends on. before are its own outputs as they are now.
-func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *readSet) (v *view, files, before []reapi.File, err error) {
+func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *reads.Set) (v *files.View, in, before []reapi.File, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, err = c.look(ctx, t)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	before, _ = v.outputs(t.Outputs)
+	before, _ = v.Outputs(t.Outputs)
 	patterns := t.Inputs
 	if t.Auto {
 		patterns = nil
 	}
 	if len(t.Reads) > 0 {
-		patterns = append(slices.Clone(patterns), escapeAll(t.Reads)...)
+		patterns = append(slices.Clone(patterns), files.EscapeAll(t.Reads)...)
 	}
-	files, err = v.inputs(c.Config.Root, patterns, t.Outputs)
+	in, err = v.Inputs(c.Config.Root, patterns, t.Outputs)
 	if err == nil && set != nil {
 		var read []reapi.File
-		read, err = v.seen(c.Config.Root, *set, parseAll(t.Outputs))
-		files = tidy(slices.Concat(files, read))
+		read, err = reads.Files(v, c.Config.Root, *set, files.ParseAll(t.Outputs))
+		in = files.Tidy(slices.Concat(in, read))
 	}
 	if err != nil {
 		return nil, nil, nil, err
@@ -156,30 +159,16 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *readSet) (v *
 	var more []reapi.File
 	for _, d := range c.dependencies(t) {
 		if len(d.Outputs) > 0 {
-			made, _ := v.outputs(d.Outputs)
+			made, _ := v.Outputs(d.Outputs)
 			more = append(more, made...)
 		}
 	}
 	if len(more) == 0 {
-		return v, files, before, nil
+		return v, in, before, nil
 	}
-	own := parseAll(t.Outputs)
-	more = slices.DeleteFunc(more, func(f reapi.File) bool { return matches(own, f.Path) })
-	return v, tidy(slices.Concat(files, more)), before, nil
-}
-
-// escapeAll returns patterns that match only the files of these names.
-func escapeAll(names []string) []string {
-	special := strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`, `\`, `\\`)
-	all := make([]string, 0, len(names))
-	for _, name := range names {
-		clean := special.Replace(name)
-		if strings.HasPrefix(clean, "!") {
-			clean = `\` + clean
-		}
-		all = append(all, clean)
-	}
-	return all
+	own := files.ParseAll(t.Outputs)
+	more = slices.DeleteFunc(more, func(f reapi.File) bool { return files.Matches(own, f.Path) })
+	return v, files.Tidy(slices.Concat(in, more)), before, nil
 }
 
 // dependencies returns what a task depends on, also indirectly.

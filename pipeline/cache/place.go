@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
 // Place returns the folder of the cache of root: .async/cache, in a linked work tree of git that of the main work tree,
@@ -32,7 +33,7 @@ func Place(root string) string {
 // mainTree returns the main work tree of a linked one, whose .git is file, or "": then there is none, or the folder is
 // not one that both sides name.
 func mainTree(file string) string {
-	own := gitFolder(file)
+	own := files.GitFolder(file)
 	if own == "" {
 		return ""
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,86 +173,6 @@ func TestAutoRandom(t *testing.T) {
 			edit(t)
 		}
 	})
-}
-
-// What of the accesses counts, and how.
-func TestAccesses(t *testing.T) {
-	t.Parallel()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
-	p := &project{t: t, root: root}
-	for _, name := range []string{"read", "edited", "kept", "ignored", "dir/in", "emptied", ".git/HEAD", "real/f", "looked"} {
-		p.write(name, name)
-	}
-	must(t, os.Symlink("real", filepath.Join(root, "link")))
-	beyond := filepath.Join(t.TempDir(), "way")
-	must(t, os.Symlink(root, beyond))
-	gather := func(all ...any) seen {
-		r := newAccesses(root)
-		for i := 0; i < len(all); i += 2 {
-			r.see(access.Path{Kind: all[i].(access.Kind), Name: root + "/" + all[i+1].(string), Add: true})
-		}
-		return r.end(func(p string) bool { return p == "ignored" }, func(p string) bool { return p == "own" })
-	}
-	R, L, M, W, I := access.Read, access.Looked, access.Made, access.Written, access.Listed
-	for name, row := range map[string]struct {
-		got                        seen
-		files, names, listed, made []string
-	}{
-		"read":                     {gather(R, "read", L, "looked"), []string{"looked", "read"}, nil, nil, nil},
-		"absent":                   {gather(L, "no", R, "nodir/a/b"), nil, []string{"no", "nodir"}, nil, nil},
-		"made":                     {gather(L, "dir/new", M, "dir/new", R, "dir/new"), nil, []string{"dir/new"}, nil, nil}, // it is gone again
-		"written anew":             {gather(W, "new", R, "new"), nil, []string{"new"}, nil, nil},
-		"behind a link":            {gather(R, "link/../read"), []string{"link", "read"}, nil, nil, nil},
-		"below a file":             {gather(R, "read/x"), nil, []string{"read", "read/x"}, nil, nil},
-		"in a folder":              {gather(R, "dir/no"), nil, []string{"dir", "dir/no"}, nil, nil},
-		"written":                  {gather(W, "read"), []string{"read"}, nil, nil, nil},
-		"emptied":                  {gather(M, "emptied", R, "emptied"), nil, nil, nil, []string{"emptied"}},
-		"edited":                   {gather(R, "edited", M, "edited"), []string{"edited"}, nil, nil, nil},
-		"state that git ignores":   {gather(R, "ignored", M, "ignored"), nil, nil, nil, []string{"ignored"}},
-		"own output":               {gather(R, "own"), nil, nil, nil, nil},
-		"listed":                   {gather(R, "dir", I, "dir", I, "."), nil, nil, []string{"", "dir"}, nil},
-		"folder":                   {gather(L, "dir"), nil, []string{"dir"}, nil, nil},
-		"folder that it works in":  {gather(R, "dir", R, "."), nil, []string{"dir"}, nil, nil},
-		"through a link":           {gather(R, "link/f"), []string{"link", "real/f"}, nil, nil, nil},
-		"git":                      {gather(L, ".git", L, ".git/HEAD"), nil, nil, nil, nil},
-		"through one from outside": {gather(R, "../"+filepath.Base(root)+"/read"), []string{"read"}, nil, nil, nil},
-	} {
-		if s := row.got; s.whyNot != "" || !slices.Equal(s.Files, row.files) || !slices.Equal(s.Names, row.names) || !slices.Equal(s.Listed, row.listed) || !slices.Equal(s.Made, row.made) {
-			t.Errorf("%s: %+v", name, s)
-		}
-	}
-	if s := gather(R, ".git/HEAD"); s.whyNot != "it reads .git/HEAD, which cannot be an input" {
-		t.Errorf("%+v", s)
-	}
-	gone := newAccesses(root)
-	for _, a := range []access.Path{
-		{Kind: M, Name: root + "/dir", Add: true, New: true, Link: true},
-		{Kind: I, Name: root + "/dir"}, // mkdir -p dir; ls dir
-		{Kind: M, Name: root + "/kept", Add: true, New: true, Link: true},
-		{Kind: R, Name: root + "/kept"},
-		{Kind: access.Removed, Name: root + "/real", Link: true},
-	} {
-		gone.see(a)
-	}
-	if s := gone.end(func(string) bool { return false }, func(string) bool { return false }); !slices.Equal(s.Listed, []string{"dir", "real"}) || !slices.Equal(s.Files, []string{"kept"}) || !slices.Equal(s.Names, []string{"real"}) || s.Made != nil {
-		t.Errorf("%+v", s)
-	}
-	if s := gather(access.Moved, "dir"); s.whyNot != "it moves the folder dir" {
-		t.Errorf("%+v", s)
-	}
-	if s := gather(R, "\xff"); !strings.Contains(s.whyNot, "cannot be stored") {
-		t.Errorf("%+v", s)
-	}
-	r := newAccesses(root)
-	for _, kind := range []access.Kind{R, M} {
-		r.see(access.Path{Kind: kind, Name: filepath.Join(beyond, "read")})
-	}
-	r.see(access.Path{Kind: access.Blind, Name: "it mounts"})
-	none := func(string) bool { return false }
-	if s := r.end(none, none); !slices.Equal(s.Files, []string{"read"}) || s.whyNot != "it mounts" {
-		t.Errorf("%+v", s)
-	}
 }
 
 // What comes, goes or changes while a task with inputs = auto runs, and is not its own doing, keeps it out of the store.

@@ -7,6 +7,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
+// limitMemory bounds what is read of such a file, in bytes.
+const limitMemory = 64 << 20
+
 // A remembered is a file of facts by name, kept from run to run. A file that cannot be read is an empty one: then the
 // facts are found out again.
 type remembered[Fact comparable] struct {

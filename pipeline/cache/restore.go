@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 )
 
@@ -72,14 +74,14 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 }
 
 // asMade reports whether the outputs of a hit are there as they were made, and no others.
-func (c *Cache) asMade(v *view, e *Entry) bool {
-	there, _ := v.outputs(e.task.Outputs)
+func (c *Cache) asMade(v *files.View, e *Entry) bool {
+	there, _ := v.Outputs(e.task.Outputs)
 	return slices.EqualFunc(there, e.found.Files, func(a, b reapi.File) bool { return a.Path == b.Path && a.Same(b) })
 }
 
 // replace removes what an earlier run of the task made and this result lacks, and writes what differs. What nobody
 // knows to be made by the task is kept.
-func (c *Cache) replace(v *view, e *Entry, last *baseline) (wrote map[string]bool, changed bool, err error) {
+func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[string]bool, changed bool, err error) {
 	wrote = map[string]bool{}
 	root, err := os.OpenRoot(c.Config.Root)
 	if err != nil {
@@ -92,8 +94,8 @@ func (c *Cache) replace(v *view, e *Entry, last *baseline) (wrote map[string]boo
 			want[f.Path] = true
 		}
 		for _, p := range slices.Backward(slices.Sorted(maps.Keys(last.Made))) {
-			now, ok := v.find(p)
-			if want[p] || !ok || !local(p) || madeDigest(now) != last.Made[p] {
+			now, ok := v.Find(p)
+			if want[p] || !ok || !files.Local(p) || madeDigest(now) != last.Made[p] {
 				continue
 			}
 			changed = true
@@ -103,8 +105,8 @@ func (c *Cache) replace(v *view, e *Entry, last *baseline) (wrote map[string]boo
 		}
 	}
 	for _, f := range e.found.Files {
-		now, ok := v.find(f.Path)
-		if ok && now.Same(f) || f.Folder && v.hasBelow(f.Path) {
+		now, ok := v.Find(f.Path)
+		if ok && now.Same(f) || f.Folder && v.HasBelow(f.Path) {
 			continue
 		}
 		changed, wrote[f.Path] = true, true

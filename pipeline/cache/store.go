@@ -19,6 +19,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+
 	"github.com/google/renameio/v2"
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
@@ -87,7 +89,7 @@ func (s *store) write(d reapi.Digest, r io.Reader) error {
 		return err
 	}
 	defer func() { _ = f.Cleanup() }()
-	got, err := copyHashed(f, r)
+	got, err := files.CopyHashed(f, r)
 	if err != nil {
 		return err
 	}
@@ -149,7 +151,7 @@ func (s *store) extract(f reapi.File, root *os.Root) (err error) {
 			_ = root.Remove(temp)
 		}
 	}()
-	got, err := copyHashed(to, from)
+	got, err := files.CopyHashed(to, from)
 	if err = errors.Join(err, to.Close()); err != nil {
 		return err
 	}
@@ -183,7 +185,7 @@ func (s *store) action(key string) (reapi.Result, error) {
 		return reapi.Result{}, errDamaged
 	}
 	r, err := reapi.DecodeResult(b)
-	if err != nil || slices.ContainsFunc(r.Files, func(f reapi.File) bool { return ours(f.Path) }) {
+	if err != nil || slices.ContainsFunc(r.Files, func(f reapi.File) bool { return files.Ours(f.Path) }) {
 		_ = os.Remove(at)
 		return reapi.Result{}, errDamaged
 	}

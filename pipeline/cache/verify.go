@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
@@ -93,7 +95,7 @@ func verifyBlob(path, hash string) (size int64, why string, err error) {
 		return 0, "", err
 	}
 	defer func() { _ = f.Close() }() // opened for reading
-	got, err := copyHashed(io.Discard, f)
+	got, err := files.CopyHashed(io.Discard, f)
 	if err == nil && got.Hash != hash {
 		why = "it has other contents than its name says"
 	}

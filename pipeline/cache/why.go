@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
+
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -110,9 +113,9 @@ func (c *Cache) Against(ctx context.Context, t *pipeline.Task, was *record.MadeO
 	if err := c.open(); err != nil {
 		return nil, err
 	}
-	var set *readSet
+	var set *reads.Set
 	for i := range c.sets[t.Name] {
-		if s := &c.sets[t.Name][i]; set == nil || s.digest() == was.Platform["reads"] {
+		if s := &c.sets[t.Name][i]; set == nil || s.Digest() == was.Platform["reads"] {
 			set = s
 		}
 	}
@@ -136,7 +139,7 @@ func pathOf(said string) string {
 // maker returns the name of the dependency whose output a path is, or "".
 func (c *Cache) maker(t *pipeline.Task, p string) string {
 	for _, d := range c.dependencies(t) {
-		if matches(parseAll(d.Outputs), p) {
+		if files.Matches(files.ParseAll(d.Outputs), p) {
 			return d.Name
 		}
 	}

@@ -1,6 +1,7 @@
-package cache
-
-// What the processes of a task name to the kernel, followed to the files of the tree.
+// Package reads is about what a task was seen to read of the tree: the inputs of one with inputs = auto, and what
+// strict = true compares with those that are declared. Accesses gathers what its processes name to the kernel, and
+// follows it to files. A Set is what of that decides whether the task would do the same again.
+package reads
 
 import (
 	"cmp"
@@ -16,13 +17,14 @@ import (
 	"sync"
 
 	"github.com/async-pipeline/async-pipeline/internal/access"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
-// mostReads bounds a readSet: what reads more is better off with patterns.
+// mostReads bounds a Set: what reads more is better off with patterns.
 const mostReads = 200_000
 
-// accesses gathers what a task reads while it runs.
-type accesses struct {
+// Accesses gathers what a task reads while it runs.
+type Accesses struct {
 	real string // the root, without links
 
 	mu     sync.Mutex
@@ -46,16 +48,17 @@ const absent = ^fs.FileMode(0)
 
 func (x *read) isDir() bool { return x.was != absent && x.was.IsDir() }
 
-func newAccesses(root string) *accesses {
+// New returns an Accesses for the tree at root.
+func New(root string) *Accesses {
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		real = root
 	}
-	return &accesses{real: real, inside: map[string]*read{}}
+	return &Accesses{real: real, inside: map[string]*read{}}
 }
 
-// see takes note of an access, before the kernel carries it out.
-func (r *accesses) see(a access.Path) {
+// See takes note of an access, before the kernel carries it out.
+func (r *Accesses) See(a access.Path) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -73,7 +76,7 @@ func (r *accesses) see(a access.Path) {
 const mostInterpreters = 5
 
 // follow takes note of an access that is not Blind. r.mu is locked.
-func (r *accesses) follow(a access.Path, more int) {
+func (r *Accesses) follow(a access.Path, more int) {
 	if more == 0 {
 		return
 	}
@@ -132,7 +135,7 @@ func runBy(at string, in bool) []string {
 }
 
 // below returns a path relative to the root, and whether it is in it.
-func (r *accesses) below(at string) (string, bool) {
+func (r *Accesses) below(at string) (string, bool) {
 	p, ok := strings.CutPrefix(at, r.real)
 	if !ok || p != "" && p[0] != '/' {
 		return "", false
@@ -179,7 +182,7 @@ func resolve(a access.Path) (links []string, at string) {
 }
 
 // note returns what is known of a path in the root. r.mu is locked.
-func (r *accesses) note(p string) *read {
+func (r *Accesses) note(p string) *read {
 	x := r.inside[p]
 	if x != nil {
 		return x
@@ -191,13 +194,13 @@ func (r *accesses) note(p string) *read {
 			x.text, _ = os.Readlink(filepath.Join(r.real, p))
 		}
 	} else if p != "" {
-		r.note(parent(p)) // of a path in a folder that is not there, what counts is that there is no such folder
+		r.note(files.Parent(p)) // of a path in a folder that is not there, what counts is that there is no such folder
 	}
 	return x
 }
 
 // add takes note of an access to a path in the root. r.mu is locked.
-func (r *accesses) add(p string, a access.Path) {
+func (r *Accesses) add(p string, a access.Path) {
 	x := r.note(p)
 	makes := x.was != absent || x.made || a.Add
 	switch a.Kind {
@@ -236,7 +239,7 @@ func (r *accesses) add(p string, a access.Path) {
 }
 
 // emptied takes note that a folder can be removed or replaced only if nothing is in it. r.mu is locked.
-func (r *accesses) emptied(p string, x *read) {
+func (r *Accesses) emptied(p string, x *read) {
 	if x.isDir() && x.names == nil {
 		x.names = namesIn(filepath.Join(r.real, p))
 		x.looked = true

@@ -1,4 +1,4 @@
-package cache
+package files
 
 import (
 	"strings"
@@ -21,14 +21,14 @@ func TestPatterns(t *testing.T) {
 		{"a.txt", "a.txt", "b/a.txt aXtxt", "a name"},
 		{`a\*`, "a*", "ab", "an escaped star"},
 	} {
-		all := parseAll(strings.Fields(c.patterns))
+		all := ParseAll(strings.Fields(c.patterns))
 		for _, p := range strings.Fields(c.yes) {
-			if !matches(all, p) {
+			if !Matches(all, p) {
 				t.Errorf("%s: %s does not match %s", c.intention, c.patterns, p)
 			}
 		}
 		for _, p := range strings.Fields(c.no) {
-			if matches(all, p) {
+			if Matches(all, p) {
 				t.Errorf("%s: %s matches %s", c.intention, c.patterns, p)
 			}
 		}

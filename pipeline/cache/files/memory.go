@@ -1,0 +1,358 @@
+// Package files is the tree as tasks see it: which files their patterns name, and what git ignores. A Memory walks the
+// tree, and remembers what it found for the next walk; a View is what one walk found.
+package files
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+)
+
+// A Memory is what a walk of the tree found, kept for the next one: files that did not change are not read again.
+type Memory struct {
+	Dir    string // where it is stored
+	Root   string // of the tree
+	named  index  // of all tasks: what is walked although git ignores it
+	wanted index  // of all tasks: nothing else is read
+	wants  [2][]Pattern
+	known  *tree.Manifest
+	ignore ignoreList
+
+	gitignores []string // the files of rules that known has
+
+	loaded bool
+	walked bool     // known is of this run
+	made   []string // what appeared since git was asked what it ignores, and no task looked at as an input
+	global string   // the person's own file of rules for all repositories
+	stale  bool     // what is stored is older than known
+}
+
+// An ignoreList is what git ignored when it was asked, and what it said that of.
+type ignoreList struct {
+	Top   []string `json:"top"`   // topmost paths, sorted; folders without their slash
+	Rules string   `json:"rules"` // digest of the rules and of the index
+}
+
+// limitMemory bounds what is read of an ignore list, in bytes.
+const limitMemory = 64 << 20
+
+// limitWalk bounds what is read of a walk, in bytes.
+const limitWalk = 1 << 30
+
+func (m *Memory) load() {
+	m.loaded = true
+	if b, err := recordfile.Read(filepath.Join(m.Dir, "walk"), limitWalk); err == nil {
+		m.known, _ = tree.Recall(bytes.NewReader(b), m.Root, process.Self().Boot) // what cannot be read is not known
+	}
+	if b, err := recordfile.Read(filepath.Join(m.Dir, "ignored.json"), limitMemory); err != nil ||
+		json.Unmarshal(b, &m.ignore) != nil {
+		m.ignore = ignoreList{}
+	}
+}
+
+// Save stores what changed. What cannot be stored is read again next time.
+func (m *Memory) Save() error {
+	if !m.stale || m.known == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := m.known.Save(&b, m.Root, process.Self().Boot, secretFile); err != nil {
+		return err
+	}
+	list, err := json.Marshal(m.ignore)
+	if err != nil {
+		return err
+	}
+	m.stale = false
+	return errors.Join(
+		recordfile.Write(filepath.Join(m.Dir, "walk"), b.Bytes(), false),
+		recordfile.Write(filepath.Join(m.Dir, "ignored.json"), list, false),
+	)
+}
+
+// secretFile reports whether a file may be all secret and short: its digest is not stored.
+func secretFile(name string) bool {
+	return strings.HasPrefix(path.Base(name), ".env")
+}
+
+// Look walks the tree.
+func (m *Memory) Look(ctx context.Context) (*View, error) {
+	if !m.loaded {
+		m.load()
+		m.noteRules()
+	}
+	rules := m.rules(ctx)
+	asked := m.known == nil || m.ignore.Rules != rules || len(m.made) > 0
+	if asked {
+		if err := m.ask(ctx, rules); err != nil {
+			return nil, err
+		}
+	}
+	found, err := m.walk(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if fresh, changed := m.unknown(found, nil); !asked && (changed || len(fresh) > 0) {
+		if err := m.ask(ctx, rules); err != nil {
+			return nil, err
+		}
+		m.known = found
+		if found, err = m.walk(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
+	if m.known == nil || !slices.Equal(m.known.Entries, found.Entries) {
+		m.stale = true
+	}
+	m.known, m.walked = found, true
+	m.noteRules()
+	return m.view(found), nil
+}
+
+// A Scope is what a task has to do with, of a tree.
+type Scope struct {
+	In, Makes []Pattern // inputs and outputs
+	Paths     []string  // the folders of these; one of them may be "", all
+}
+
+// Part returns a view of a scope. Everything else is as it was when the tree was walked. ok is false if all of the tree
+// must be walked.
+func (m *Memory) Part(ctx context.Context, of Scope) (_ *View, ok bool, err error) {
+	if !m.walked || slices.Contains(of.Paths, "") || m.ignore.Rules != m.rules(ctx) {
+		return nil, false, nil
+	}
+	paths := slices.Clone(of.Paths)
+	for _, p := range of.Paths {
+		for dir := Parent(p); ; dir = Parent(dir) {
+			paths = append(paths, path.Join(dir, ".gitignore"))
+			if dir == "" {
+				break
+			}
+		}
+	}
+	found, err := m.walk(ctx, paths)
+	if err != nil {
+		return nil, false, err
+	}
+	isInput := func(p string) bool { return Matches(of.In, p) }
+	fresh, rules := m.unknown(found, paths)
+	if rules || slices.ContainsFunc(m.made, isInput) || slices.ContainsFunc(fresh, isInput) {
+		return nil, false, nil // git must be asked
+	}
+	m.made = append(m.made, fresh...)
+	if m.known.Update(found, paths) {
+		m.stale = true
+	}
+	return m.view(found), true, nil
+}
+
+// Want adds patterns to named and wanted. What is new in them is found by the next walk.
+func (m *Memory) Want(named, wanted []Pattern) {
+	m.wants[0], m.wants[1] = append(m.wants[0], named...), append(m.wants[1], wanted...)
+	before := m.wanted.texts
+	m.named, m.wanted = newIndex(m.wants[0]), newIndex(m.wants[1])
+	if m.wanted.texts != before {
+		m.walked = false
+	}
+}
+
+// walk walks the tree, or only some paths.
+func (m *Memory) walk(ctx context.Context, only []string) (*tree.Manifest, error) {
+	return tree.Walk(ctx, m.Root, tree.Options{Known: m.known, Only: only, Skip: func(p string, isDir bool) bool {
+		if Ours(p) || !m.wanted.wants(p, isDir) && (isDir || !IsRules(p)) { // see unknown
+			return true
+		}
+		return isIgnored(m.ignore.Top, p) && !m.named.names(p, isDir)
+	}})
+}
+
+// Ignores reports whether git ignored a path when it was asked last.
+func (m *Memory) Ignores(p string) bool { return isIgnored(m.ignore.Top, p) }
+
+// Known reports whether there is a walk to remember.
+func (m *Memory) Known() bool { return m.known != nil }
+
+// isIgnored reports whether p is one of top, or below one.
+func isIgnored(top []string, p string) bool {
+	for {
+		if _, ok := slices.BinarySearch(top, p); ok {
+			return true
+		}
+		i := strings.LastIndexByte(p, '/')
+		if i < 0 {
+			return false
+		}
+		p = p[:i]
+	}
+}
+
+// IsRules reports whether a path is that of a file in which git reads what it ignores.
+func IsRules(p string) bool { return path.Base(p) == ".gitignore" }
+
+func (m *Memory) noteRules() {
+	m.gitignores = nil
+	if m.known == nil {
+		return
+	}
+	for i := range m.known.Entries {
+		if p := m.known.Entries[i].Path; IsRules(p) {
+			m.gitignores = append(m.gitignores, p)
+		}
+	}
+}
+
+// unknown returns the new files of a walk: git was not asked whether it ignores them. rules reports whether a file of
+// rules appeared, changed or vanished. only are the paths that were walked, nil for all.
+func (m *Memory) unknown(found *tree.Manifest, only []string) (fresh []string, rules bool) {
+	if m.known == nil {
+		return nil, true
+	}
+	for i := range found.Entries {
+		e := &found.Entries[i]
+		old, ok := m.known.Find(e.Path)
+		switch {
+		case e.Mode.IsDir():
+		case ok:
+			rules = rules || IsRules(e.Path) && old.Digest != e.Digest
+		case !secretFile(e.Path) && !isIgnored(m.ignore.Top, e.Path):
+			fresh = append(fresh, e.Path)
+			rules = rules || IsRules(e.Path)
+		}
+	}
+	for _, p := range m.gitignores {
+		if _, there := found.Find(p); !there && (only == nil || slices.ContainsFunc(only, func(dir string) bool { return Within(p, dir) })) {
+			rules = true
+		}
+	}
+	return fresh, rules
+}
+
+// rules returns a digest of what git decides by, but for the .gitignore files, which a walk sees.
+func (m *Memory) rules(ctx context.Context) string {
+	h := sha256.New()
+	if m.global == "" {
+		m.global = globalRules(ctx, m.Root)
+	}
+	if b, err := os.ReadFile(m.global); err == nil {
+		fmt.Fprintf(h, "global %x\n", sha256.Sum256(b))
+	}
+	for dir := m.Root; ; dir = filepath.Dir(dir) {
+		at := filepath.Join(dir, ".git")
+		if info, err := os.Lstat(at); err == nil {
+			if !info.IsDir() { // a linked work tree: a file that names its folder
+				at = GitFolder(at)
+			}
+			for _, name := range []string{"index", "info/exclude", "config"} {
+				if info, err := os.Stat(filepath.Join(at, name)); err == nil {
+					fmt.Fprintln(h, name, info.Size(), info.ModTime().UnixNano())
+				}
+			}
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	_, _ = io.WriteString(h, m.named.texts+"\x00"+m.wanted.texts) // a hash never fails
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// globalRules returns the file of rules that git reads for all repositories of the person.
+func globalRules(ctx context.Context, root string) string {
+	if repo, err := git.Find(ctx, root); err == nil {
+		if name, err := repo.ExcludesFile(ctx); err == nil && name != "" {
+			return name
+		}
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return os.DevNull
+	}
+	return filepath.Join(dir, "git", "ignore")
+}
+
+// GitFolder returns the folder that the file .git of a linked work tree names, or "".
+func GitFolder(file string) string {
+	b, err := recordfile.Read(file, 1<<16)
+	if err != nil {
+		return ""
+	}
+	at := strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir:"))
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(filepath.Dir(file), at)
+	}
+	return at
+}
+
+// ask asks git what it ignores, and whether the cache is its own. Without a repository nothing is ignored.
+func (m *Memory) ask(ctx context.Context, rules string) error {
+	m.ignore, m.made = ignoreList{}, nil
+	if err := foreign(ctx, m.Dir); err != nil {
+		return err
+	}
+	m.ignore.Rules = rules
+	repo, err := git.Find(ctx, m.Root)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return nil //nolint:nilerr // there is no repository, or git is not there
+	}
+	all, err := repo.Ignored(ctx)
+	if err != nil {
+		return err
+	}
+	below, err := filepath.Rel(repo.Top, m.Root)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		p = strings.TrimSuffix(p, "/")
+		if below != "." {
+			var in bool
+			if p, in = strings.CutPrefix(p, filepath.ToSlash(below)+"/"); !in {
+				continue
+			}
+		}
+		m.ignore.Top = append(m.ignore.Top, p)
+	}
+	slices.Sort(m.ignore.Top)
+	return nil
+}
+
+// foreign returns an error if git tracks files of the cache: a commit could bring along a result for a check that never
+// passed.
+func foreign(ctx context.Context, dir string) error {
+	in := dir
+	for !recordfile.IsFolder(in) {
+		in = filepath.Dir(in)
+	}
+	repo, err := git.Find(ctx, in)
+	if err != nil {
+		return ctx.Err() // there is no repository, or git is not there
+	}
+	rel, err := filepath.Rel(repo.Top, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return err
+	}
+	tracked, err := repo.Tracks(ctx, filepath.ToSlash(rel))
+	if err == nil && tracked {
+		err = fmt.Errorf("git tracks files in %s, and what came with a repository is never used: git rm -r --cached %s", rel, rel)
+	}
+	return err
+}

@@ -1,0 +1,229 @@
+package reads
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+)
+
+// A Set is what a task read. Paths are relative to the root; "" is the root itself. All lists are sorted.
+type Set struct {
+	Files  []string `json:"files"`  // their contents; of links, the text
+	Names  []string `json:"names"`  // whether they exist; at the time they were folders, or did not
+	Listed []string `json:"listed"` // folders: which names are in them
+	Made   []string `json:"made"`   // what the task made itself: these names do not count in Listed
+}
+
+// A Seen is what was gathered, once the task has ended.
+type Seen struct {
+	Set
+	snapshots map[string][]string // the names in Listed folders when they were read
+	folders   map[string]bool     // of Names, those that were there
+	links     map[string]string   // of Files, the texts of links as they were
+	Opened    []string            // files and links that were opened, also those that do not count
+	WhyNot    string              // it cannot be used for a key; empty: it can
+	root      string
+}
+
+// End returns what was gathered. ignored reports whether git ignores a path, own whether it is an output of the task.
+func (r *Accesses) End(ignored, own func(string) bool) Seen {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := Seen{WhyNot: r.blind, root: r.real, snapshots: map[string][]string{}, folders: map[string]bool{}, links: map[string]string{}}
+	names := map[string]bool{} // of Names: whether it was there
+	for _, p := range slices.Sorted(maps.Keys(r.inside)) {
+		x := r.inside[p]
+		file := x.was != absent && (x.was.IsRegular() || x.was&fs.ModeSymlink != 0)
+		if x.read && file && !own(p) && !files.Ours(p) && !r.madeAbove(p) {
+			s.Opened = append(s.Opened, p)
+		}
+		switch {
+		case files.Ours(p):
+			if x.read && file && s.WhyNot == "" {
+				s.WhyNot = fmt.Sprintf("it reads %s, which cannot be an input", p)
+			}
+		case own(p):
+		case x.was == absent && (x.made || r.madeAbove(p)):
+			if _, err := os.Lstat(filepath.Join(r.real, p)); err == nil {
+				s.Made = append(s.Made, p)
+			} else if !r.madeAbove(p) {
+				names[p] = false // it is gone again: it could be made because it was not there
+			}
+		case r.madeAbove(p): // it came with a folder that has another name now
+		case x.first, x.made && ignored(p):
+			s.Made = append(s.Made, p)
+			if x.first && x.looked {
+				names[p] = true
+			}
+		case x.was == absent:
+			if up := files.Parent(p); r.inside[up] == nil || r.inside[up].was != absent {
+				names[p] = false
+				if up != "" && !files.Ours(up) {
+					names[up] = true // as what it is: a link in its place could have what is not there
+				}
+			}
+		case x.isDir() && x.names != nil:
+			s.Listed = append(s.Listed, p)
+			s.snapshots[p] = x.names
+			if x.made {
+				names[p] = true // else it was removed
+			}
+		case !file:
+			if x.looked && p != "" {
+				names[p] = true
+			}
+		case x.read, x.looked, x.passed: // sizes and times are asked for as what stands for contents
+			s.Files = append(s.Files, p)
+			s.links[p] = x.text
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(names)) {
+		s.Names = append(s.Names, p)
+		s.folders[p] = names[p]
+	}
+	for _, p := range slices.Concat(s.Files, s.Names, s.Listed) {
+		if !utf8.ValidString(p) && s.WhyNot == "" {
+			s.WhyNot = fmt.Sprintf("it uses %q, and such a name cannot be stored", p)
+		}
+	}
+	return s
+}
+
+// madeAbove reports whether a path is in a folder that the task made.
+func (r *Accesses) madeAbove(p string) bool {
+	for up := files.Parent(p); up != ""; up = files.Parent(up) {
+		if x := r.inside[up]; x != nil && x.made && x.was == absent {
+			return true
+		}
+	}
+	return false
+}
+
+// Digest tells one set from another.
+func (s Set) Digest() string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // lists of strings
+	}
+	return reapi.DigestOf(b).Hash
+}
+
+// Patterns returns patterns that match what a set names, or may come to.
+func (s Set) Patterns() []string {
+	all := files.EscapeAll(slices.Concat(s.Files, s.Names))
+	for _, dir := range s.Listed {
+		all = append(all, path.Join(append(files.EscapeAll([]string{dir}), "*")...))
+	}
+	return all
+}
+
+// Files returns the files of root that a set names, as a view shows them, sorted. own are the outputs of the task. An error
+// says which file cannot be read, or what a link leads to that cannot be told.
+func Files(v *files.View, root string, set Set, own []files.Pattern) ([]reapi.File, error) {
+	counts := func(p string) bool { return !files.Ours(p) && !files.Matches(own, p) }
+	var found []reapi.File
+	for _, p := range set.Files {
+		if f, ok := v.Find(p); ok && !f.Folder && counts(p) {
+			found = append(found, f)
+		} else if !ok && counts(p) && v.HasBelow(p) {
+			found = append(found, reapi.File{Path: p, Folder: true})
+		}
+	}
+	err := v.Unreadable(func(p string) bool { _, named := slices.BinarySearch(set.Files, p); return named })
+	if err != nil {
+		return nil, err
+	}
+	found, err = v.WithTargets(root, func(string) bool { return true }, found)
+	if err != nil {
+		return nil, err
+	}
+	name := func(p string) {
+		f, ok := v.Find(p)
+		switch {
+		case !counts(p):
+		case ok && f.Link != "": // what a file is, and what not, counts too
+			found = append(found, reapi.File{Path: p, Link: f.Link})
+		case ok && !f.Folder:
+			found = append(found, reapi.File{Path: p, Digest: files.NameOnly})
+		case ok, v.HasBelow(p):
+			found = append(found, reapi.File{Path: p, Folder: true})
+		case special(root, p):
+			found = append(found, reapi.File{Path: p, Digest: files.NameOnly, Executable: true})
+		}
+	}
+	for _, p := range set.Names {
+		name(p)
+	}
+	for _, dir := range set.Listed {
+		if dir != "" {
+			name(dir)
+		}
+		for _, n := range v.NamesIn(dir) {
+			p := path.Join(dir, n)
+			if _, made := slices.BinarySearch(set.Made, p); !made {
+				name(p)
+			}
+		}
+	}
+	return files.Tidy(found), nil
+}
+
+// special reports whether a path is there that is no file, link or folder: a pipe or a socket. The walk leaves them out.
+func special(root, p string) bool {
+	info, err := os.Lstat(filepath.Join(root, p))
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0
+}
+
+// Changed returns what came or went since the task read it, or "".
+func (s *Seen) Changed(v *files.View, own []files.Pattern) string {
+	for _, p := range s.Files {
+		if f, ok := v.Find(p); !ok || f.Folder || f.Link != s.links[p] {
+			return p
+		}
+	}
+	for _, p := range s.Names {
+		_, there := v.Find(p)
+		if (there || v.HasBelow(p) || special(s.root, p)) != s.folders[p] {
+			return p
+		}
+	}
+	for _, dir := range s.Listed {
+		if p := s.listingChanged(v, dir, own); p != "" {
+			return p
+		}
+	}
+	return ""
+}
+
+// listingChanged returns a name that came to a folder, or went, since it was read, and that the task did not make.
+func (s *Seen) listingChanged(v *files.View, dir string, own []files.Pattern) string {
+	was, now := map[string]bool{}, map[string]bool{}
+	for _, n := range s.snapshots[dir] {
+		was[n] = true
+	}
+	for _, n := range v.NamesIn(dir) {
+		now[n] = true
+	}
+	for _, n := range slices.Sorted(maps.Keys(now)) {
+		p := path.Join(dir, n)
+		if _, made := slices.BinarySearch(s.Made, p); !was[n] && !made && !files.Matches(own, p) {
+			return p
+		}
+	}
+	for _, n := range s.snapshots[dir] {
+		p := path.Join(dir, n)
+		if _, err := os.Lstat(filepath.Join(s.root, p)); err != nil && !now[n] && !files.Matches(own, p) {
+			return p
+		}
+	}
+	return ""
+}
