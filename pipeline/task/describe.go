@@ -1,9 +1,6 @@
 package task
 
 import (
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,9 +12,6 @@ import (
 
 // unkeyed are the variables that do not decide what a task makes. PATH counts by the programs that are found in it.
 var unkeyed = []string{"PATH", "HOME", "USER", "TERM", "TMPDIR"}
-
-// mostPrograms bounds how many programs of a shell text are looked up.
-const mostPrograms = 64
 
 // Describe returns how a task in the tree would be run, for its key in the cache. Errors are those of RunTask that
 // need no process.
@@ -68,59 +62,8 @@ func (r *Runner) Describe(t *pipeline.Task) (cache.Task, error) {
 	}
 	slices.Sort(names[1:])
 	for _, name := range slices.Compact(names) {
-		r.addPrograms(&d, name, c.Dir, c.Env)
+		d.Programs = append(d.Programs, r.programs(name, c.Dir, c.Env)...)
 	}
+	d.Programs = d.Programs[:min(len(d.Programs), mostPrograms)]
 	return d, nil
-}
-
-// addPrograms adds the program that a name means in a folder and an environment, and what runs it. A name that is not
-// found may be one of the shell's own. The program of an argv is found, or the task fails.
-func (r *Runner) addPrograms(d *cache.Task, name, dir string, env []string) {
-	for range mostInterpreters {
-		path, err := sandbox.Find(name, dir, env)
-		if err != nil || len(d.Programs) == mostPrograms {
-			return
-		}
-		d.Programs = append(d.Programs, cache.Program{Name: shown(name, r.Config.Root), Path: path})
-		if name = interpreter(path); name == "" {
-			return
-		}
-	}
-}
-
-// mostInterpreters is how often a script may be run by a script.
-const mostInterpreters = 4
-
-// interpreter returns the program that the first line of a script names, also by way of env, or "".
-func interpreter(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }()
-	b := make([]byte, 256)
-	n, _ := io.ReadFull(f, b)
-	line, _, _ := strings.Cut(string(b[:n]), "\n")
-	line, ok := strings.CutPrefix(line, "#!")
-	words := strings.Fields(line)
-	if !ok || len(words) == 0 {
-		return ""
-	}
-	if filepath.Base(words[0]) != "env" {
-		return words[0]
-	}
-	for _, w := range words[1:] {
-		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
-			return w
-		}
-	}
-	return words[0]
-}
-
-// shown returns a program's name without the place of the root, which must not be in a key.
-func shown(name, root string) string {
-	if rel, err := filepath.Rel(root, name); filepath.IsAbs(name) && err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return name
 }

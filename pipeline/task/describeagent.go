@@ -54,7 +54,7 @@ func (r *Runner) describeAgent(t *pipeline.Task) cache.Task {
 	add("pass_env", strings.Join(a.Given.PassEnv, " "), true)
 	add("files", strings.Join(a.Given.Files, " "), true)
 	if program != "" {
-		r.addPrograms(&d, program, r.Config.Root, r.Environ)
+		d.Programs = r.programs(program, r.Config.Root, r.Environ)
 	}
 	return d
 }

@@ -25,6 +25,7 @@ type Runner struct {
 
 	once   sync.Once
 	person *person // Environ, parsed
+	found  lookups
 }
 
 // RunTask runs one task's command in dir and writes its output, redacted and in order, to out; a nil out discards
@@ -66,7 +67,9 @@ func (r *Runner) Watched(ctx context.Context, dir string, t *pipeline.Task, box 
 func (r *Runner) attempt(ctx context.Context, t *pipeline.Task, c sandbox.Command, box sandbox.Box, out io.Writer) (record.Task, error) {
 	w := r.Redact.Writer(out)
 	c.Stdout, c.Stderr = w, w // one writer: one pipe, so the order of the two streams survives
+	over := r.found.begin()
 	res, err := box.Run(ctx, c)
+	over()
 	closed := w.Close()
 	if err == nil && closed != nil {
 		err = fmt.Errorf("output: %w", closed)

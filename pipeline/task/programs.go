@@ -1,0 +1,153 @@
+package task
+
+// Which programs a command is known to run.
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+)
+
+const (
+	mostPrograms     = 64 // of a task
+	mostInterpreters = 4  // a script may be run by a script
+)
+
+// programs returns the program that a name means in a folder and an environment, and what runs it. A name that is not
+// found may be one of the shell's own. The program of an argv is found, or the task fails.
+func (r *Runner) programs(name, dir string, env []string) []cache.Program {
+	if strings.Contains(name, "/") {
+		return r.find(name, dir, env)
+	}
+	return r.found.get(name, pathOf(env), r.Config.Root, func() []cache.Program { return r.find(name, dir, env) })
+}
+
+func (r *Runner) find(name, dir string, env []string) (all []cache.Program) {
+	for len(all) < mostInterpreters {
+		path, err := sandbox.Find(name, dir, env)
+		if err != nil {
+			break
+		}
+		all = append(all, cache.Program{Name: shown(name, r.Config.Root), Path: path})
+		if name = interpreter(path); name == "" {
+			break
+		}
+	}
+	return all
+}
+
+func pathOf(env []string) string {
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// lookups are the programs that were found while no task runs: a task may install one.
+type lookups struct {
+	mu      sync.Mutex
+	running int                        // tasks
+	changes int                        // how often a task began or ended
+	found   map[string][]cache.Program // by name and PATH
+	fixed   map[string]bool            // by PATH: see isFixed
+}
+
+// get returns what find returns for a name that is looked up in a PATH.
+func (l *lookups) get(name, path, root string, find func() []cache.Program) []cache.Program {
+	l.mu.Lock()
+	if l.found == nil {
+		l.found, l.fixed = map[string][]cache.Program{}, map[string]bool{}
+	}
+	fixed, known := l.fixed[path]
+	if !known {
+		fixed = isFixed(path, root)
+		l.fixed[path] = fixed
+	}
+	key, changes := name+"\x00"+path, l.changes
+	all, ok := l.found[key]
+	l.mu.Unlock()
+	if ok {
+		return all
+	}
+	all = find()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if fixed && l.running == 0 && l.changes == changes { // then found was made
+		l.found[key] = all
+	}
+	return all
+}
+
+// isFixed reports whether no folder of a PATH is in the root, where a result from the cache may put a program, or depends
+// on where a command runs.
+func isFixed(path, root string) bool {
+	root = real(root)
+	return !slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool {
+		rel, err := filepath.Rel(root, real(dir))
+		return !filepath.IsAbs(dir) || err != nil || filepath.IsLocal(rel)
+	})
+}
+
+// real returns a path without links, if it exists.
+func real(path string) string {
+	if at, err := filepath.EvalSymlinks(path); err == nil {
+		return at
+	}
+	return path
+}
+
+// begin tells that a task runs until the function that it returns is called.
+func (l *lookups) begin() (end func()) {
+	l.count(1)
+	return func() { l.count(-1) }
+}
+
+func (l *lookups) count(more int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running += more
+	l.changes++
+	l.found, l.fixed = nil, nil
+}
+
+// interpreter returns the program that the first line of a script names, also by way of env, or "".
+func interpreter(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	b := make([]byte, 256)
+	n, _ := io.ReadFull(f, b)
+	line, _, _ := strings.Cut(string(b[:n]), "\n")
+	line, ok := strings.CutPrefix(line, "#!")
+	words := strings.Fields(line)
+	if !ok || len(words) == 0 {
+		return ""
+	}
+	if filepath.Base(words[0]) != "env" {
+		return words[0]
+	}
+	for _, w := range words[1:] {
+		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
+			return w
+		}
+	}
+	return words[0]
+}
+
+// shown returns a program's name without the place of the root, which must not be in a key.
+func shown(name, root string) string {
+	if rel, err := filepath.Rel(root, name); filepath.IsAbs(name) && err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return name
+}
