@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -37,8 +38,11 @@ task "d" {
 }
 `
 
-// A run is ended with kill -9 at any moment, while results are stored or restored too. The next one makes what a run
-// without a cache would, and the one after that runs nothing.
+// declaredInputs matches the inputs of cachedProject, which may as well be seen.
+var declaredInputs = regexp.MustCompile(`inputs .*`)
+
+// A run is ended with kill -9 at any moment, while results are stored or restored too, and while tasks are watched. The
+// next one makes what a run without a cache would, and the one after that runs nothing.
 func TestKilledCache(t *testing.T) {
 	t.Parallel()
 	needProc(t)
@@ -48,7 +52,11 @@ func TestKilledCache(t *testing.T) {
 		t.Logf("seed %d", seed)
 		v := emptyVictim(t)
 		must(t, os.MkdirAll(filepath.Join(v.dir, "in"), 0o755))
-		must(t, os.WriteFile(filepath.Join(v.dir, "PIPELINE.hcl"), []byte(cachedProject), 0o644))
+		project := cachedProject
+		if round%2 == 1 {
+			project = declaredInputs.ReplaceAllString(project, "inputs = auto")
+		}
+		must(t, os.WriteFile(filepath.Join(v.dir, "PIPELINE.hcl"), []byte(project), 0o644))
 		words := map[string]string{}
 		edit := func(name string) {
 			words[name] = fmt.Sprintf("%s%d", name, rng.IntN(3)) // also one that it had: then there is a result

@@ -285,7 +285,7 @@ func tally(n *atomic.Int32, yes bool) {
 }
 
 // widePipeline has tasks that run side by side and leave all sorts of processes behind: in their session, out of
-// it, and out of it without an environment.
+// it, and out of it without an environment. What it has besides, as inputs = auto, is the second argument.
 const widePipeline = `
 pipeline {
   concurrency = 4
@@ -293,6 +293,7 @@ pipeline {
 task "wide" {
   for_each = toset(["a", "b", "c", "d", "e", "f", "g", "h"])
   run      = ["sh", "leave.sh", "%[1]s"]
+  %[2]s
 }
 task "after" {
   depends_on = [task.wide]
@@ -311,20 +312,20 @@ echo working
 sleep 0.05
 `
 
-func newWideVictim(t *testing.T) *victim {
+func newWideVictim(t *testing.T, more string) *victim {
 	t.Helper()
 	v := emptyVictim(t)
-	v.write(t, map[string]string{"PIPELINE.hcl": fmt.Sprintf(widePipeline, v.tag), "leave.sh": wideScript})
+	v.write(t, map[string]string{"PIPELINE.hcl": fmt.Sprintf(widePipeline, v.tag, more), "leave.sh": wideScript})
 	return v
 }
 
-// A run of many tasks is ended with kill -9: all that they started ends, whatever it did to get away; doctor names
-// the run and changes nothing; the next run passes.
+// A run of many tasks is ended with kill -9: all that they started ends, whatever it did to get away, also while the
+// kernel waits for the runner to look at each of its calls; doctor names the run and changes nothing; the next run passes.
 func TestKilledWideRun(t *testing.T) {
 	t.Parallel()
 	needProc(t)
 	seed := sweepSeed(t)
-	v := newWideVictim(t)
+	v := newWideVictim(t, "")
 	begun := time.Now()
 	if code, out := v.run(t, "run"); code != 0 || !strings.Contains(out, "12 passed") {
 		t.Fatalf("without a kill: exit %d\n%s", code, out)
@@ -338,7 +339,7 @@ func TestKilledWideRun(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, uint64(round)))
 		moment := time.Duration(rng.Int64N(int64(took)))
 		t.Logf("seed %d, killed after %v", seed, moment)
-		v := newWideVictim(t)
+		v := newWideVictim(t, []string{"", "inputs = auto"}[round%2])
 		pid, wasKilled, _ := v.killAt(t, moment, "run")
 		tally(&killed, wasKilled)
 		v.allEnd(t, pid, time.Now())
