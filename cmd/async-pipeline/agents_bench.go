@@ -130,7 +130,7 @@ func benchAgents(prog *program, f *benchFlags, names []string) error {
 		}
 	}
 	store := record.At(c.Root)
-	cases := agentbench.Past(c.Root, prog.fixes(c.Root), f.limit)
+	cases := agentbench.Past(store, prog.fixes(c.Root), f.limit)
 	if f.cases != "" {
 		dir, err := prog.Path(f.cases)
 		if err != nil {

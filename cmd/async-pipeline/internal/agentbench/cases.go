@@ -14,6 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
@@ -21,14 +22,15 @@ import (
 type Case struct {
 	Name      string // run and fix, or the folder's name
 	Task      string
-	Reference []byte // a patch with which the task passes; nil: none is known
+	Args      []string // that the task was given on the command line
+	Reference []byte   // a patch with which the task passes; nil: none is known
 
 	base func(ctx context.Context, parent string, bin *scratch.Bin) (*scratch.Base, error)
 }
 
 // Past returns the newest failures among the recorded fixes that came back in a copy, at most most of them, each
-// failure once. root is the folder of PIPELINE.hcl.
-func Past(root string, fixes *fix.Store, most int) []Case {
+// failure once. One that had a secret among its arguments cannot be made again.
+func Past(store *record.Store, fixes *fix.Store, most int) []Case {
 	var cases []Case
 	seen := map[string]bool{}
 	for _, p := range slices.Backward(fixes.All()) {
@@ -42,12 +44,19 @@ func Past(root string, fixes *fix.Store, most int) []Case {
 		if err != nil {
 			continue // it is not kept any more
 		}
+		var args []string
+		if r, err := store.Find(p.Run); err == nil && r.Task(p.Task) != nil {
+			if r.Task(p.Task).ArgsHidden {
+				continue
+			}
+			args = r.Task(p.Task).Args
+		}
 		seen[*p.Fingerprint] = true
 		cases = append(cases, Case{
-			Name: p.Run + " " + p.Name, Task: p.Task,
+			Name: p.Run + " " + p.Name, Task: p.Task, Args: args,
 			base: func(ctx context.Context, parent string, bin *scratch.Bin) (*scratch.Base, error) {
 				return scratch.Restore(ctx, parent, scratch.Saved{
-					Root: root, Sub: saved.Sub, Commit: saved.Commit, Manifest: saved.Manifest, Content: saved.Content,
+					Root: store.Root, Sub: saved.Sub, Commit: saved.Commit, Manifest: saved.Manifest, Content: saved.Content,
 					Bin: bin,
 				})
 			},
