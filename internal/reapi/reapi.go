@@ -36,11 +36,12 @@ type File struct {
 	Path       string // slash-separated, relative to the root
 	Digest     Digest // of a file
 	Executable bool   // of a file
+	Private    bool   // of a file: only its owner may read it; part of a Result, and of no Directory
 	Link       string // the text of a symbolic link; empty: it is none
 	Folder     bool   // an empty folder
 }
 
-// Same reports whether two files of one path are alike.
+// Same reports whether two files of one path are alike. Who may read them does not count.
 func (f File) Same(g File) bool {
 	return f.Digest == g.Digest && f.Executable == g.Executable && f.Link == g.Link && f.Folder == g.Folder
 }
@@ -188,6 +189,10 @@ type Result struct {
 	Made   int64  // when it ended, in seconds since 1970: execution_metadata.worker_completed_timestamp
 }
 
+// private is the unix_mode of the node_properties (7, there 3) of a file that is Private. Whether it may be executed is
+// said by is_executable.
+const private = 0o600
+
 // Encode writes output_files = 2, output_directories = 3 (for empty folders), stdout_digest = 6,
 // execution_metadata = 9, output_symlinks = 12.
 func (r Result) Encode() []byte {
@@ -204,6 +209,9 @@ func (r Result) Encode() []byte {
 			at = appendDigest(at, 2, f.Digest)
 			if f.Executable {
 				at = protowire.AppendVarint(protowire.AppendTag(at, 4, protowire.VarintType), 1)
+			}
+			if f.Private {
+				at = appendBytes(at, 7, appendBytes(nil, 3, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), private)))
 			}
 			files = appendBytes(files, 2, at)
 		}
@@ -240,6 +248,8 @@ func DecodeResult(b []byte) (Result, error) {
 					f.Link = string(v.bytes)
 				case inner == 4 && number == 2:
 					f.Executable = v.number != 0
+				case inner == 7 && number == 2:
+					f.Private, err = decodePrivate(v.bytes)
 				}
 				return err
 			})
@@ -285,6 +295,19 @@ func DecodeResult(b []byte) (Result, error) {
 	})
 	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return r, err
+}
+
+// decodePrivate reads NodeProperties: whether their unix_mode lets only the owner read.
+func decodePrivate(b []byte) (private bool, err error) {
+	return private, fields(b, func(number protowire.Number, v value) error {
+		if number != 3 {
+			return nil
+		}
+		return fields(v.bytes, func(number protowire.Number, v value) error {
+			private = private || number == 1 && v.number&0o400 != 0 && v.number&0o077 == 0
+			return nil
+		})
+	})
 }
 
 // outputFile is the type of the messages in auxiliary_metadata that are ours.

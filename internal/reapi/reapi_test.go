@@ -90,6 +90,9 @@ func TestMessages(t *testing.T) {
 		if !slices.Equal(a, back) {
 			t.Fatal(cmp.Diff(a, back))
 		}
+		for i := range a {
+			a[i].Private = a[i].Digest.Hash != "" && rapid.Bool().Draw(t, "private")
+		}
 		r := Result{Files: a, Log: Digest{hash.Draw(t, "log"), 7}, Run: "r", Took: rapid.Int64Range(0, 1e6).Draw(t, "took"), Made: 1}
 		if rapid.Bool().Draw(t, "beside") {
 			r.Beside = []File{{Path: "patch", Digest: Digest{hash.Draw(t, "patch"), 9}}}

@@ -141,6 +141,9 @@ func (s *store) extract(f reapi.File, root *os.Root) (err error) {
 	if f.Executable {
 		perm = 0o777
 	}
+	if f.Private {
+		perm &= 0o700
+	}
 	temp := path.Join(path.Dir(f.Path), process.TempName(tempPrefix)+strconv.FormatInt(time.Now().UnixNano(), 36))
 	to, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {

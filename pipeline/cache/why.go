@@ -262,7 +262,7 @@ func relative(files []reapi.File, skip int) []reapi.File {
 
 // firstDifference names one path in which two lists differ.
 func firstDifference(a, b []reapi.File) string {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+	for len(a) > 0 && len(b) > 0 && a[0].Path == b[0].Path && a[0].Same(b[0]) {
 		a, b = a[1:], b[1:]
 	}
 	switch {
