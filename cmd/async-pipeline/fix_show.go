@@ -54,7 +54,7 @@ shown by the command in PAGER, else by less.`,
 			if transcript {
 				return showTranscript(prog, p, unfold)
 			}
-			ends, _, _ := failedtask.Ends(record.At(s.Root)) // a run that cannot be read links to nothing
+			ends := failedtask.Ends(record.At(s.Root)).Tasks // a run that cannot be read links to nothing
 			s.Follow(p, ends)
 			c := commandsFor(prog, s, p)
 			c.Imported = p.Imported()

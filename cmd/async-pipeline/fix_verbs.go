@@ -44,7 +44,7 @@ without it.`,
 				return exit.Refuse("nothing that is recorded here can be read; see the warnings above")
 			}
 			// a run that cannot be read links to nothing; runs says so
-			ends, _, _ := failedtask.Ends(record.At(s.Root))
+			ends := failedtask.Ends(record.At(s.Root)).Tasks
 			fix.Follow(items, ends)
 			apply.Tree{Fixes: s}.FitNow(context.Background(), items)
 			none := "No fix has been proposed here yet."

@@ -13,8 +13,9 @@ func statsCommand(prog *program) *cobra.Command {
 		Short: "Count runs, fixes, retries and what they took",
 		Long: `Counts over all recorded runs: how runs and healings ended, what was proposed,
 applied, rejected and came back, which retries of an agent helped, and what the
-agents took. What nobody measured is unknown, never 0. Runs that were pruned are
-not counted (keep_runs). It works without PIPELINE.hcl too.`,
+agents took, for fixes and for agent tasks. What nobody measured is unknown,
+never 0. Runs that were pruned are not counted (keep_runs). It works without
+PIPELINE.hcl too.`,
 		Example: `  async-pipeline stats
   async-pipeline stats --json`,
 		Args: atMost(0),
@@ -23,12 +24,12 @@ not counted (keep_runs). It works without PIPELINE.hcl too.`,
 			if err != nil {
 				return err
 			}
-			ends, runs, unread := failedtask.Ends(store)
-			stats, damaged := prog.fixes(store.Root).Stats(ends)
-			for _, err := range append(unread, damaged...) {
+			ended := failedtask.Ends(store)
+			stats, damaged := prog.fixes(store.Root).Stats(ended.Tasks, ended.Agents...)
+			for _, err := range append(ended.Errs, damaged...) {
 				prog.Messages().Warning(err.Error())
 			}
-			stats.Runs = runs
+			stats.Runs = ended.Runs
 			if asJSON {
 				return prog.PrintJSON(stats)
 			}

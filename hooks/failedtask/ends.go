@@ -12,13 +12,21 @@ import (
 // mostLogs is how many logs Ends reads for fingerprints that no fix has recorded.
 const mostLogs = 200
 
-// Ends returns how the tasks of all runs with a verdict ended, oldest first, for fix.Follow, and counts the runs. A
-// log is read when its fingerprint is asked for, the first 200 of them only. The errors name what cannot be read.
-func Ends(store *record.Store) (ends []fix.End, runs fix.RunStats, errs []error) {
+// Ended is what the records of all runs tell for fix.Follow and fix.Stats.
+type Ended struct {
+	Tasks  []fix.End // of runs with a verdict, oldest first
+	Agents []fix.AgentTask
+	Runs   fix.RunStats
+	Errs   []error // what cannot be read
+}
+
+// Ends reads how the tasks of all runs ended. A log is read when its fingerprint is asked for, the first 200 of them only.
+func Ends(store *record.Store) (all Ended) {
 	ids, err := store.IDs()
 	if err != nil {
-		return nil, runs, []error{err}
+		return Ended{Errs: []error{err}}
 	}
+	runs := &all.Runs
 	logs := 0
 	for _, id := range slices.Backward(ids) {
 		e := store.Entry(id)
@@ -29,7 +37,7 @@ func Ends(store *record.Store) (ends []fix.End, runs fix.RunStats, errs []error)
 		switch {
 		case e.Err != nil:
 			runs.Unreadable++
-			errs = append(errs, e.Err)
+			all.Errs = append(all.Errs, e.Err)
 			continue
 		case e.Live:
 			runs.Running++
@@ -50,11 +58,16 @@ func Ends(store *record.Store) (ends []fix.End, runs fix.RunStats, errs []error)
 		runs.WallClockMS += run.DurationMS
 		for i := range run.Tasks {
 			t := &run.Tasks[i]
+			if a := t.Agent; a != nil && a.DurationMS != nil { // else the cache answered it, or it did not start
+				all.Agents = append(all.Agents, fix.AgentTask{
+					Agent: a.Agent, DurationMS: *a.DurationMS, Tokens: fix.Tokens(a.Tokens), CostUSD: a.CostUSD, CostAtLeast: a.CostAtLeast,
+				})
+			}
 			passed := t.Status == record.Passed || t.Status == record.Cached
 			if !passed && !Failed(t) || passed && len(t.Args) > 0 { // with arguments it may have checked less
 				continue
 			}
-			ends = append(ends, fix.End{
+			all.Tasks = append(all.Tasks, fix.End{
 				Run: run.ID, Task: t.Name, At: began(run, t), Passed: passed,
 				Fingerprint: func() string {
 					if logs++; logs > mostLogs {
@@ -66,7 +79,7 @@ func Ends(store *record.Store) (ends []fix.End, runs fix.RunStats, errs []error)
 			})
 		}
 	}
-	return ends, runs, errs
+	return all
 }
 
 // began returns when a task began, or its run. It judged what was in the tree then.

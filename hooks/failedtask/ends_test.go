@@ -41,7 +41,8 @@ func TestEnds(t *testing.T) {
 	defer func() { _ = lock.Unlock() }()
 	run("20261121T070000Z-0006", `"status":5`)
 
-	ends, runs, errs := Ends(store)
+	all := Ends(store)
+	ends, runs, errs := all.Tasks, all.Runs, all.Errs
 	var got []string
 	for _, e := range ends {
 		got = append(got, fmt.Sprintf("%s %s %v %s", e.Run[17:], e.Task, e.Passed, e.At.Format("15:04:05")))

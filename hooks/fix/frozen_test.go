@@ -63,7 +63,8 @@ func TestFrozenShop(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	ends, _, errs := failedtask.Ends(runs)
+	ended := failedtask.Ends(runs)
+	ends, errs := ended.Tasks, ended.Errs
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}

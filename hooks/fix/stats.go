@@ -62,15 +62,16 @@ type ProposalStats struct {
 	Recurred int `json:"recurred"`     // of those that were applied: the same failure came back
 }
 
-// AgentStats are what the attempts and the second opinions of one agent took.
+// AgentStats are what the attempts, the second opinions and the agent tasks of one agent took.
 type AgentStats struct {
 	Agent            *string  `json:"agent"` // nil: all together
 	Attempts         int      `json:"attempts"`
 	Opinions         int      `json:"second_opinions"`
+	Tasks            int      `json:"tasks"`             // agent tasks that it did, well or not
 	Retries          int      `json:"retries"`           // attempts after an error kind or a patch that did not verify
 	RetriesSucceeded int      `json:"retries_succeeded"` // that ended without the kind, or made a better proposal
 	Tokens           Tokens   `json:"tokens"`
-	TokensUnknown    int      `json:"tokens_unknown"` // attempts and opinions that did not report all
+	TokensUnknown    int      `json:"tokens_unknown"` // attempts, opinions and tasks that did not report all
 	CostUSD          *float64 `json:"cost_usd"`
 	CostUnknown      int      `json:"cost_unknown"`
 	WallClockMS      int64    `json:"wall_clock_ms"`
@@ -91,9 +92,18 @@ type KindStats struct {
 // Unverified is a kind of KindStats.
 const Unverified = "unverified"
 
-// Stats counts all fixes. ends is as for Follow. The caller sets Runs. The errors name what cannot be read and is
-// not counted.
-func (s *Store) Stats(ends []End) (Stats, []error) {
+// An AgentTask is what one agent task of a run took.
+type AgentTask struct {
+	Agent       string
+	DurationMS  int64
+	Tokens      Tokens
+	CostUSD     *float64
+	CostAtLeast *float64
+}
+
+// Stats counts all fixes, and agent tasks. ends is as for Follow. The caller sets Runs. The errors name what cannot be
+// read and is not counted.
+func (s *Store) Stats(ends []End, tasks ...AgentTask) (Stats, []error) {
 	c := counting{agents: map[string]*AgentStats{}, kinds: map[string]*KindStats{}}
 	runs, errs := s.Runs()
 	var proposals []Item
@@ -122,6 +132,12 @@ func (s *Store) Stats(ends []End) (Stats, []error) {
 	Follow(proposals, ends)
 	for i := range proposals {
 		c.proposal(&proposals[i])
+	}
+	for _, t := range tasks {
+		for _, of := range []*AgentStats{c.agent(t.Agent), &c.Total} {
+			of.Tasks++
+			of.spend([]turn{{t.DurationMS, t.Tokens, t.CostUSD, t.CostAtLeast}})
+		}
 	}
 	return c.done(), errs
 }

@@ -56,9 +56,9 @@ func TestStats(t *testing.T) {
 	want := `{"runs":{"total":0,"passed":0,"failed":0,"interrupted":0,"running":0,"unreadable":0,"wall_clock_ms":0,"first":null},` +
 		`"healings":{"total":5,"proposed":3,"skipped":1,"not_reproduced":0,"flaky":0,"no_fix":1,"failed":0,"cancelled":0,"interrupted":0,"wall_clock_ms":0},` +
 		`"proposals":{"total":3,"verified":1,"suspect":0,"unverified":2,"open":1,"applied":1,"rejected":0,"superseded":1,"reverted":0,"passed_since":1,"recurred":1},` +
-		`"total":{"agent":null,"attempts":6,"second_opinions":0,"retries":3,"retries_succeeded":2,"tokens":{"input":6,"output":7,"cached":null},"tokens_unknown":4,"cost_usd":0.75,"cost_unknown":4,"wall_clock_ms":100},` +
-		`"agents":[{"agent":"a","attempts":4,"second_opinions":0,"retries":2,"retries_succeeded":1,"tokens":{"input":5,"output":7,"cached":null},"tokens_unknown":3,"cost_usd":0.5,"cost_unknown":3,"wall_clock_ms":30},` +
-		`{"agent":"b","attempts":2,"second_opinions":0,"retries":1,"retries_succeeded":1,"tokens":{"input":1,"output":null,"cached":null},"tokens_unknown":1,"cost_usd":0.25,"cost_unknown":1,"wall_clock_ms":70}],` +
+		`"total":{"agent":null,"attempts":6,"second_opinions":0,"tasks":0,"retries":3,"retries_succeeded":2,"tokens":{"input":6,"output":7,"cached":null},"tokens_unknown":4,"cost_usd":0.75,"cost_unknown":4,"wall_clock_ms":100},` +
+		`"agents":[{"agent":"a","attempts":4,"second_opinions":0,"tasks":0,"retries":2,"retries_succeeded":1,"tokens":{"input":5,"output":7,"cached":null},"tokens_unknown":3,"cost_usd":0.5,"cost_unknown":3,"wall_clock_ms":30},` +
+		`{"agent":"b","attempts":2,"second_opinions":0,"tasks":0,"retries":1,"retries_succeeded":1,"tokens":{"input":1,"output":null,"cached":null},"tokens_unknown":1,"cost_usd":0.25,"cost_unknown":1,"wall_clock_ms":70}],` +
 		`"kinds":[{"kind":"idle_timeout","attempts":2,"retried":2,"succeeded":1},{"kind":"disconnect","attempts":1,"retried":1,"succeeded":1}]}`
 	text, err := json.Marshal(got)
 	fixtest.Check(t, err)
@@ -125,8 +125,8 @@ func TestStatsAtLeast(t *testing.T) {
 	}
 	text, err := json.Marshal(got.Agents)
 	fixtest.Check(t, err)
-	want := `[{"agent":"a","attempts":2,"second_opinions":0,"retries":0,"retries_succeeded":0,"tokens":{"input":400,"output":10,"cached":null,"at_least":440},"tokens_unknown":1,"cost_usd":0.75,"cost_unknown":0,"wall_clock_ms":20},` +
-		`{"agent":"b","attempts":2,"second_opinions":0,"retries":0,"retries_succeeded":0,"tokens":{"input":6,"output":12,"cached":null},"tokens_unknown":0,"cost_usd":1.125,"cost_unknown":1,"wall_clock_ms":25}]`
+	want := `[{"agent":"a","attempts":2,"second_opinions":0,"tasks":0,"retries":0,"retries_succeeded":0,"tokens":{"input":400,"output":10,"cached":null,"at_least":440},"tokens_unknown":1,"cost_usd":0.75,"cost_unknown":0,"wall_clock_ms":20},` +
+		`{"agent":"b","attempts":2,"second_opinions":0,"tasks":0,"retries":0,"retries_succeeded":0,"tokens":{"input":6,"output":12,"cached":null},"tokens_unknown":0,"cost_usd":1.125,"cost_unknown":1,"wall_clock_ms":25}]`
 	if string(text) != want {
 		t.Errorf("%s\nwant\n%s", text, want)
 	}

@@ -48,7 +48,7 @@ func (s *Screen) Stats(n fix.Stats, recurring string) {
 			s.under(&b, "which: "+recurring)
 		}
 	}
-	if n.Total.Attempts > 0 {
+	if n.Total.Attempts+n.Total.Tasks > 0 {
 		b.WriteString("\n")
 		s.agents(&b, n)
 	}
@@ -155,12 +155,15 @@ func (s *Screen) agents(b *strings.Builder, n fix.Stats) {
 	if len(n.Agents) > 1 {
 		row("all", n.Total)
 	}
+	if n.Total.Tasks > 0 {
+		b.WriteString(s.aside("time, tokens and cost include " + english.Count(n.Total.Tasks, "agent task")))
+	}
 	if n.Total.TokensUnknown > 0 && n.Total.Tokens.Known() > 0 || n.Total.CostUnknown > 0 && n.Total.CostUSD != nil {
-		b.WriteString(s.aside("+?: some attempts did not report all they used"))
+		b.WriteString(s.aside("+?: some did not report all they used"))
 	}
 }
 
-// known marks a number that some attempts did not report.
+// known marks a number that some did not report.
 func known(text string, unknown int) string {
 	if unknown > 0 && text != "unknown" {
 		return text + "+?"
