@@ -33,6 +33,7 @@ var table = map[string]entry{
 	"cmd/scripted-model":               {7, []string{"internal/model/modeltest"}},
 	"cmd/async-pipeline/internal/view": {6, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "hooks/fix", "hooks/fix/apply", "internal/journal", "internal/patch", "internal/testreport"}},
 	"hooks":                            {5, []string{"pipeline", "pipeline/record", "scratch", "hooks/...", "internal/..."}},
+	"pipeline/resume":                  {7, []string{"pipeline", "pipeline/cache", "pipeline/record", "pipeline/run", "internal/journal"}},
 	"pipeline/run":                     {6, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "pipeline/task", "internal/sandbox", "internal/git", "internal/patch", "internal/recordfile"}},
 	"pipeline/cache":                   {4, []string{"pipeline", "pipeline/cache/files", "pipeline/cache/reads", "pipeline/record", "internal/recordfile", "internal/tree"}},
 	"pipeline/cache/files":             {2, []string{"internal/git", "internal/recordfile", "internal/tree"}},

@@ -18,6 +18,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
 // explainRun prints what is known of a recorded run. The arguments are [RUN] [TASK]: RUN alone, or TASK alone for the
@@ -208,14 +209,14 @@ func runAgain(prog *program, r view.RunStory, t record.Task) view.Next {
 
 // packOf returns the context pack of a failed task. A stored one needs no PIPELINE.hcl; a broken PIPELINE.hcl only
 // costs what a new pack would have told of the task.
-func packOf(prog *program, store *record.Store, run *record.Sealed, task string) ([]byte, error) {
+func packOf(prog *program, store *record.Store, sealed *record.Sealed, task string) ([]byte, error) {
 	config := &pipeline.Config{Root: store.Root}
 	if file, err := hclfile.Find(store.Root); err == nil {
 		if c, err := prog.read(file); err == nil {
 			config = c
 		}
 	}
-	config = withRecordedArgs(config, &run.Run)
+	config = run.WithRecordedArgs(config, sealed.Tasks)
 	e := &hooks.Engine{Config: config, Store: store, Redact: prog.Secrets, Environ: prog.Environ}
-	return e.Packs().Pack(context.Background(), run, task)
+	return e.Packs().Pack(context.Background(), sealed, task)
 }

@@ -67,14 +67,14 @@ func replayFix(prog *program, f healFlags, asJSON bool, args []string) error {
 		return err
 	}
 	store := record.At(c.Root)
-	run, err := findRun(store, p.Run)
+	sealed, err := findRun(store, p.Run)
 	if err != nil {
 		return err
 	}
-	if err := repeatable(prog, &run.Run, p.Task); err != nil {
+	if err := repeatable(prog, sealed.Tasks, p.Task); err != nil {
 		return err
 	}
-	c = withRecordedArgs(c, &run.Run)
+	c = run.WithRecordedArgs(c, sealed.Tasks)
 	sweep(prog, store)
 	stop := prog.Listen(func(syscall.Signal) {
 		prog.Messages().Notice("the replay is being ended; once more to leave at once")
@@ -89,7 +89,7 @@ func replayFix(prog *program, f healFlags, asJSON bool, args []string) error {
 		return replay.Run(stop.Ctx, replay.Request{
 			Config: c, Store: store, Redact: prog.Secrets, Environ: prog.Environ, Cache: cache, Bin: &prog.bin,
 			RunTask: taskRunner(prog, c).RunTask, Tier: tier,
-			Run: run, Fix: p, Rebuild: native.Rebuild,
+			Run: sealed, Fix: p, Rebuild: native.Rebuild,
 		})
 	})
 	if errors.Is(err, record.ErrLocked) {
@@ -98,7 +98,7 @@ func replayFix(prog *program, f healFlags, asJSON bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	r.Notes = append(r.Notes, rewritten(prog, c, run, p)...)
+	r.Notes = append(r.Notes, rewritten(prog, c, sealed, p)...)
 	if asJSON {
 		if err := prog.PrintJSON(r); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
 func healCommand(prog *program) *cobra.Command {
@@ -66,29 +67,29 @@ func healRun(prog *program, f healFlags, drawn bool, args []string) error {
 		return exit.Refuse("this process was started by a hook (%s is set): a hook starts no agent", hooks.Mark)
 	}
 	store := record.At(c.Root)
-	run, task, err := healed(store, c, recordedNames(store, args))
+	sealed, task, err := healed(store, c, recordedNames(store, args))
 	if err != nil {
 		return err
 	}
-	if err := repeatable(prog, &run.Run, task); err != nil {
+	if err := repeatable(prog, sealed.Tasks, task); err != nil {
 		return err
 	}
-	c = withRecordedArgs(c, &run.Run)
+	c = run.WithRecordedArgs(c, sealed.Tasks)
 	sweep(prog, store)
 	stop := prog.Listen(func(syscall.Signal) { noteHealingEnds(prog) })
 	defer stop.Stop()
 	defer prog.JobControl().End()
 	screen, live, shown := healingScreen(prog, prog.Results(), drawn)
 	defer shown()
-	e, err := newEngine(prog, c, run, screen, live, f, tier)
+	e, err := newEngine(prog, c, sealed, screen, live, f, tier)
 	if err != nil {
 		return err
 	}
-	e.Since = func(task string) string { return changesSince(prog, c, run, task) }
+	e.Since = func(task string) string { return changesSince(prog, c, sealed, task) }
 	prog.Out.OnFailure(stop.Unread)
 	defer prog.Out.OnFailure(nil)
 
-	outcomes, err := console.Await(stop, func() ([]hooks.Outcome, error) { return e.Heal(stop.Ctx, run, task) })
+	outcomes, err := console.Await(stop, func() ([]hooks.Outcome, error) { return e.Heal(stop.Ctx, sealed, task) })
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/resume"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
@@ -227,14 +228,14 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	if c, err = withArgs(prog, c, names, r.args); err != nil {
 		return err
 	}
-	var taken *resumption
+	var left *resume.Left
 	if r.resume != "" {
-		if taken, err = resume(prog, r, c); err != nil {
+		if left, err = leftOf(prog, r, c); err != nil {
 			return err
 		}
-		c = taken.config
+		c = left.Past.Config
 	}
-	g, err := taken.graph(prog, c, names, r.only)
+	g, err := selectLeft(prog, c, left, names, r.only)
 	if err != nil {
 		return err
 	}
@@ -243,8 +244,10 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 		screen = prog.Messages()
 	}
 	job := jobOf(c, names)
-	if taken != nil {
-		screen.Resumes(taken.from, taken.status, taken.recorded.Passed, taken.unknown, taken.why, r.dryRun)
+	var taken *record.Resumed
+	if left != nil {
+		taken = &left.Taken
+		screen.Resumes(taken.Run, left.Past.Status, taken.Passed, left.Unknown, passedAndAgain(left), r.dryRun)
 		if g == nil {
 			screen.Line("Nothing is left to run.")
 			return nil
@@ -276,7 +279,7 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 		job = nil // not all of it is run
 	}
 	if r.dryRun {
-		plan := planned(c, g, names, why, taken)
+		plan := planned(c, g, names, why, left)
 		predict(prog, c, &r.cache, plan)
 		prog.Results().Plan(plan, run.Parallel(c, r.concurrency))
 		return nil
@@ -284,7 +287,7 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	p := &runCall{
 		prog: prog, flags: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn,
 		trace: trace, store: record.At(c.Root), job: job, since: since,
-		git: git, taken: taken.record(),
+		git: git, taken: taken,
 	}
 	return p.perform()
 }
@@ -313,12 +316,8 @@ func warningsFor(c *pipeline.Config, tasks []*pipeline.Task, names []string) (al
 // selectTasks selects the graph and prints what is wrong with the names.
 func selectTasks(prog *program, c *pipeline.Config, names []string, only bool) (*pipeline.Graph, error) {
 	g, err := pipeline.Select(c, names, only)
-	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
-		prog.Messages().Diagnostics(faults)
-		return nil, exit.With(exit.Refused)
-	}
 	if err != nil {
-		return nil, err
+		return nil, diagnosed(prog, err)
 	}
 	if len(g.Tasks()) == 0 {
 		return nil, nothingToRun(prog, c, names)
@@ -327,6 +326,15 @@ func selectTasks(prog *program, c *pipeline.Config, names []string, only bool) (
 		return g, run.CheckOutputs(c, g)
 	}
 	return g, nil
+}
+
+// diagnosed prints the faults that an error consists of. It returns what is left of the error.
+func diagnosed(prog *program, err error) error {
+	if faults := pipeline.Errors(nil); errors.As(err, &faults) {
+		prog.Messages().Diagnostics(faults)
+		return exit.With(exit.Refused)
+	}
+	return err
 }
 
 // nothingToRun returns the error for a run without a task, which would pass.
@@ -359,7 +367,7 @@ func jobOf(c *pipeline.Config, names []string) *string {
 }
 
 // planned returns why each task of the graph is in it.
-func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map[string]string, taken *resumption) []view.Planned {
+func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map[string]string, left *resume.Left) []view.Planned {
 	if len(names) == 0 && c.Job("default") != nil {
 		names = []string{"default"}
 	}
@@ -382,8 +390,8 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map
 	for _, t := range g.Tasks() {
 		reason := cmp.Or(why[t.Name], "needed by "+view.TaskName(neededBy(g, t.Name)))
 		switch {
-		case taken != nil && t.Service == nil:
-			reason = taken.reason(t.Name)
+		case left != nil && t.Service == nil:
+			reason = whyLeft(left, t.Name)
 		case affected[t.Name] != "":
 			reason = "affected"
 		case len(names) == 0 && affected == nil:

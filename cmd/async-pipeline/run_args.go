@@ -1,4 +1,4 @@
-// What `run TASK -- ARGS` appends to the command of a task, and how it is found again in a record.
+// What `run TASK -- ARGS` appends to the command of a task, and how it is typed again.
 package main
 
 import (
@@ -57,22 +57,10 @@ func withArgs(prog *program, c *pipeline.Config, names, args []string) (*pipelin
 	return c.WithArgs(of, texts), nil
 }
 
-// withRecordedArgs returns the configuration in which tasks are run with the arguments that they had in a run.
-func withRecordedArgs(c *pipeline.Config, r *record.Run) *pipeline.Config {
-	for _, t := range r.Tasks {
-		texts := make([]pipeline.Text, len(t.Args))
-		for i, a := range t.Args {
-			texts[i].Value = a
-		}
-		c = c.WithArgs([]string{t.Name}, texts)
-	}
-	return c
-}
-
 // repeatable returns an error if a task of a run had arguments that are not in the record. An empty task stands for
-// every failed one.
-func repeatable(prog *program, r *record.Run, task string) error {
-	for _, t := range r.Tasks {
+// every failed one of tasks.
+func repeatable(prog *program, tasks []record.Task, task string) error {
+	for _, t := range tasks {
 		if t.ArgsHidden && (t.Name == task || task == "" && failed(t)) {
 			return exit.Refuse("task %q ran with a secret among its arguments, which is in no record: its command cannot be made again\n%s runs it again",
 				view.TaskName(t.Name), prog.Typed("run", t.Name)+behindTask(t.Args))

@@ -269,6 +269,19 @@ func withArgs(got record.Task, t *pipeline.Task) record.Task {
 	return got
 }
 
+// WithRecordedArgs returns the configuration in which tasks run with the arguments that they had in a run. Those that
+// record.Task.ArgsHidden tells of are not known.
+func WithRecordedArgs(c *pipeline.Config, tasks []record.Task) *pipeline.Config {
+	for _, t := range tasks {
+		texts := make([]pipeline.Text, len(t.Args))
+		for i, a := range t.Args {
+			texts[i].Value = a
+		}
+		c = c.WithArgs([]string{t.Name}, texts)
+	}
+	return c
+}
+
 // tell writes a line of the journal; the caller holds the lock. After the first line that could not be written it
 // writes none, so that the journal has no gap.
 func (w *walker) tell(e record.Event) {
