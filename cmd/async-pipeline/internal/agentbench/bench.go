@@ -124,11 +124,7 @@ func (b *Bench) open(ctx context.Context, at homes.Places, c Case, base *scratch
 	if p.config, _, err = in.Read(file); err != nil {
 		return nil, fmt.Errorf("its PIPELINE.hcl is not understood: %w", err)
 	}
-	args := make([]pipeline.Text, len(c.Args))
-	for i, a := range c.Args {
-		args[i].Value = a
-	}
-	p.config = p.config.WithArgs([]string{c.Task}, args)
+	p.config = run.WithRecordedArgs(p.config, []record.Task{{Name: c.Task, Args: c.Args}})
 	if p.task = p.config.Task(c.Task); p.task == nil {
 		return nil, fmt.Errorf("its PIPELINE.hcl has no task %q", pipeline.ShownName(c.Task))
 	}
