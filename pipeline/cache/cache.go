@@ -26,6 +26,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -297,6 +298,7 @@ func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*files.View, error)
 	if t.Auto {
 		of.Paths = append(of.Paths, "")
 	}
+	defer c.removeAbandoned()
 	if c.parts++; c.parts <= mostParts {
 		if v, ok, err := c.memory.Part(ctx, of); ok || err != nil {
 			return v, err
@@ -308,6 +310,17 @@ func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*files.View, error)
 	}
 	c.seen = v
 	return v, nil
+}
+
+// removeAbandoned removes what killed runs had not restored in full.
+func (c *Cache) removeAbandoned() {
+	abandoned := c.memory.Abandoned()
+	if c.Peek {
+		return
+	}
+	for _, p := range abandoned {
+		_ = os.Remove(filepath.Join(c.Config.Root, filepath.FromSlash(p))) // it is no file of anybody's
+	}
 }
 
 // Changed must be called when a task has ended that Restore did not replace: it may have changed the tree.

@@ -2,12 +2,15 @@ package cache
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
@@ -110,5 +113,39 @@ func TestHostileResult(t *testing.T) {
 	must(t, s.putAction(key, reapi.Result{Log: reapi.DigestOf(nil), Files: []reapi.File{{Path: "git/x", Digest: reapi.DigestOf(nil)}}}))
 	if _, err := s.action(key); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a run that was killed had not restored in full is neither an output nor an input, and is removed; that of one at
+// work stays.
+func TestAbandonedRestore(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Inputs: []string{"src/**"}, Outputs: []string{"gen/**"}})
+	p.write("src/a", "1")
+	dead := process.Self()
+	dead.Start++
+	left := ".async-pipeline-restore-" + dead.String() + "-1"
+	p.write("gen/"+left, "half")
+	p.write("src/"+left, "half")
+	mine := process.TempName("gen/.async-pipeline-restore-") + "2"
+	p.write(mine, "at work")
+	p.run()
+	p.write("src/"+left, "half")
+	if got := p.run(); !slices.Equal(got, []string{"t hit"}) {
+		t.Errorf("the next run: %v", got)
+	}
+	for _, name := range []string{"gen/" + left, "src/" + left} {
+		if _, err := os.Lstat(filepath.Join(root, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(root, mine)); err != nil {
+		t.Error(err)
+	}
+	must(t, os.RemoveAll(filepath.Join(root, "gen")))
+	p.run()
+	if all, _ := os.ReadDir(filepath.Join(root, "gen")); len(all) != 1 {
+		t.Errorf("restored: %v", all)
 	}
 }

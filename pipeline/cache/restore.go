@@ -104,16 +104,19 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 			}
 		}
 	}
+	var contents []reapi.File
+	made := "." // the folder that was made last
 	for _, f := range e.found.Files {
 		now, ok := v.Find(f.Path)
 		if ok && now.Same(f) || f.Folder && v.HasBelow(f.Path) {
 			continue
 		}
 		changed, wrote[f.Path] = true, true
-		if dir := path.Dir(f.Path); dir != "." {
+		if dir := path.Dir(f.Path); dir != made {
 			if err := root.MkdirAll(dir, 0o777); err != nil {
 				return wrote, true, err
 			}
+			made = dir
 		}
 		switch {
 		case f.Folder:
@@ -123,13 +126,13 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 				err = root.Symlink(f.Link, f.Path)
 			}
 		default:
-			err = c.store.extract(f, root)
+			contents = append(contents, f)
 		}
 		if err != nil {
 			return wrote, true, err
 		}
 	}
-	return wrote, changed, nil
+	return wrote, changed, c.store.extract(contents, root)
 }
 
 // Clean removes what the last result of a task has of its outputs, if it is as the task made it.

@@ -12,10 +12,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -126,47 +124,6 @@ func (s *store) get(d reapi.Digest) ([]byte, error) {
 	}
 	return b, nil
 }
-
-// extract writes a blob to p in root under a temporary name and renames it.
-func (s *store) extract(f reapi.File, root *os.Root) (err error) {
-	from, err := os.OpenFile(s.blob(f.Digest.Hash), os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return errAbsent
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = from.Close() }()
-	perm := fs.FileMode(0o666)
-	if f.Executable {
-		perm = 0o777
-	}
-	if f.Private {
-		perm &= 0o700
-	}
-	temp := path.Join(path.Dir(f.Path), process.TempName(tempPrefix)+strconv.FormatInt(time.Now().UnixNano(), 36))
-	to, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = root.Remove(temp)
-		}
-	}()
-	got, err := files.CopyHashed(to, from)
-	if err = errors.Join(err, to.Close()); err != nil {
-		return err
-	}
-	if got != f.Digest {
-		_ = os.Remove(s.blob(f.Digest.Hash))
-		return errDamaged
-	}
-	return root.Rename(temp, f.Path)
-}
-
-// tempPrefix begins the name of a file that is being restored. Its maker's process follows.
-const tempPrefix = ".async-pipeline-restore-"
 
 func (s *store) actionPath(key string) string {
 	return filepath.Join(s.dir, "actions", key[:2], key)

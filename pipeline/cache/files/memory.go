@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/process"
@@ -40,6 +41,28 @@ type Memory struct {
 	made   []string // what appeared since git was asked what it ignores, and no task looked at as an input
 	global string   // the person's own file of rules for all repositories
 	stale  bool     // what is stored is older than known
+
+	temporary struct { // files that begin with TempPrefix: several workers find them
+		sync.Mutex
+		paths []string
+	}
+}
+
+// TempPrefix begins the name of a file that is being restored. Its maker's process follows: see process.MakerOf. Such a
+// file is in no View.
+const TempPrefix = ".async-pipeline-restore-"
+
+// Abandoned returns, once, the files with TempPrefix that a walk found and whose maker is not alive.
+func (m *Memory) Abandoned() (paths []string) {
+	m.temporary.Lock()
+	defer m.temporary.Unlock()
+	for _, p := range m.temporary.paths {
+		if maker, ok := process.MakerOf(path.Base(p), TempPrefix); ok && !maker.Alive() {
+			paths = append(paths, p)
+		}
+	}
+	m.temporary.paths = nil
+	return paths
 }
 
 // An ignoreList is what git ignored when it was asked, and what it said that of.
@@ -174,6 +197,12 @@ func (m *Memory) Want(named, wanted []Pattern) {
 // walk walks the tree, or only some paths.
 func (m *Memory) walk(ctx context.Context, only []string) (*tree.Manifest, error) {
 	return tree.Walk(ctx, m.Root, tree.Options{Known: m.known, Only: only, Skip: func(p string, isDir bool) bool {
+		if !isDir && strings.HasPrefix(path.Base(p), TempPrefix) {
+			m.temporary.Lock()
+			m.temporary.paths = append(m.temporary.paths, p)
+			m.temporary.Unlock()
+			return true
+		}
 		if Ours(p) || !m.wanted.wants(p, isDir) && (isDir || !IsRules(p)) { // see unknown
 			return true
 		}

@@ -1,0 +1,108 @@
+package cache
+
+// How contents come from the store into the tree.
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/async-pipeline/async-pipeline/internal/process"
+	"github.com/async-pipeline/async-pipeline/internal/reapi"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+)
+
+const (
+	mostExtracted = 64 // files that one worker writes before another may take more of their folder
+	mostWorkers   = 4
+)
+
+// extract writes files, sorted by path, to their places in root, whose folders are there.
+func (s *store) extract(all []reapi.File, root *os.Root) error {
+	var work tree.Stack[[]reapi.File]
+	jobs := 0
+	for len(all) > 0 {
+		n := 1
+		for n < min(len(all), mostExtracted) && path.Dir(all[n].Path) == path.Dir(all[0].Path) {
+			n++
+		}
+		work.Push(all[:n])
+		all = all[n:]
+		jobs++
+	}
+	var workers sync.WaitGroup
+	for range min(jobs, max(2, runtime.GOMAXPROCS(0)), mostWorkers) {
+		workers.Go(func() {
+			work.Work(func(some []reapi.File, stopped bool) error {
+				if stopped {
+					return nil
+				}
+				return s.extractInto(some, root)
+			})
+		})
+	}
+	workers.Wait()
+	return work.Err()
+}
+
+// extractInto writes files of one folder.
+func (s *store) extractInto(all []reapi.File, root *os.Root) (err error) {
+	dir, err := root.OpenRoot(path.Dir(all[0].Path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	for _, f := range all {
+		if err := s.extractFile(f, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// extractFile writes a file under a temporary name in its folder and renames it.
+func (s *store) extractFile(f reapi.File, dir *os.Root) (err error) {
+	from, err := os.Open(s.blob(f.Digest.Hash))
+	if errors.Is(err, fs.ErrNotExist) {
+		return errAbsent
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	perm := fs.FileMode(0o666)
+	if f.Executable {
+		perm = 0o777
+	}
+	if f.Private {
+		perm &= 0o700
+	}
+	temp := process.TempName(files.TempPrefix) + strconv.FormatUint(extracted.Add(1), 36)
+	to, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = dir.Remove(temp)
+		}
+	}()
+	got, err := files.CopyHashed(to, from)
+	if err = errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	if got != f.Digest {
+		_ = os.Remove(from.Name())
+		return errDamaged
+	}
+	return dir.Rename(temp, path.Base(f.Path))
+}
+
+// extracted counts the files of this process, for their temporary names.
+var extracted atomic.Uint64
