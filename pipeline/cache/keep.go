@@ -196,22 +196,36 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, files []reapi.File
 		}
 		r.Beside = append(r.Beside, reapi.File{Path: name, Digest: d})
 	}
-	for _, f := range files {
-		if f.Folder || f.Link != "" || e.task.Cache.NoOutputs || c.store.has(f.Digest) {
+	contents := slices.DeleteFunc(slices.Clone(files), func(f reapi.File) bool { return f.Folder || f.Link != "" || e.task.Cache.NoOutputs })
+	if err := inParts(contents, c.keepFiles); err != nil {
+		return err
+	}
+	if err := c.store.putAction(e.Key, r); err != nil {
+		return err
+	}
+	last := c.last(e.task)
+	before := make(map[string]reapi.File, len(e.before))
+	for _, f := range e.before {
+		before[f.Path] = f
+	}
+	e.made.Made = madeOf(files, func(f reapi.File) bool {
+		was, there := before[f.Path]
+		return !there || !was.Same(f) || last != nil && last.Made[f.Path] != ""
+	})
+	return c.putLast(e.task, &e.made)
+}
+
+// keepFiles stores contents that the store does not have.
+func (c *Cache) keepFiles(some []reapi.File) error {
+	for _, f := range some {
+		if c.store.has(f.Digest) {
 			continue
 		}
 		if err := c.keepFile(f); err != nil {
 			return fmt.Errorf("output %s: %w", f.Path, err)
 		}
 	}
-	if err := c.store.putAction(e.Key, r); err != nil {
-		return err
-	}
-	last := c.last(e.task)
-	e.made.Made = madeOf(files, func(f reapi.File) bool {
-		return !slices.Contains(e.before, f) || last != nil && last.Made[f.Path] != ""
-	})
-	return c.putLast(e.task, &e.made)
+	return nil
 }
 
 func (c *Cache) keepFile(f reapi.File) error {

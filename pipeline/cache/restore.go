@@ -132,7 +132,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 			return wrote, true, err
 		}
 	}
-	return wrote, changed, c.store.extract(contents, root)
+	return wrote, changed, inParts(contents, func(some []reapi.File) error { return c.store.extract(some, root) })
 }
 
 // Clean removes what the last result of a task has of its outputs, if it is as the task made it.

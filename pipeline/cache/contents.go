@@ -1,6 +1,6 @@
 package cache
 
-// How contents come from the store into the tree.
+// How contents come from the store into the tree, and how many files are handled at once.
 
 import (
 	"errors"
@@ -19,31 +19,32 @@ import (
 )
 
 const (
-	mostExtracted = 64 // files that one worker writes before another may take more of their folder
-	mostWorkers   = 4
+	mostInPart  = 64 // files that one worker takes before another may take more of their folder
+	mostWorkers = 4
 )
 
-// extract writes files, sorted by path, to their places in root, whose folders are there.
-func (s *store) extract(all []reapi.File, root *os.Root) error {
+// inParts calls do with parts of all, which is sorted by path, from several workers. A part has files of one folder. The
+// error is the first one.
+func inParts(all []reapi.File, do func(some []reapi.File) error) error {
 	var work tree.Stack[[]reapi.File]
-	jobs := 0
+	parts := 0
 	for len(all) > 0 {
 		n := 1
-		for n < min(len(all), mostExtracted) && path.Dir(all[n].Path) == path.Dir(all[0].Path) {
+		for n < min(len(all), mostInPart) && path.Dir(all[n].Path) == path.Dir(all[0].Path) {
 			n++
 		}
 		work.Push(all[:n])
 		all = all[n:]
-		jobs++
+		parts++
 	}
 	var workers sync.WaitGroup
-	for range min(jobs, max(2, runtime.GOMAXPROCS(0)), mostWorkers) {
+	for range min(parts, max(2, runtime.GOMAXPROCS(0)), mostWorkers) {
 		workers.Go(func() {
 			work.Work(func(some []reapi.File, stopped bool) error {
 				if stopped {
 					return nil
 				}
-				return s.extractInto(some, root)
+				return do(some)
 			})
 		})
 	}
@@ -51,8 +52,8 @@ func (s *store) extract(all []reapi.File, root *os.Root) error {
 	return work.Err()
 }
 
-// extractInto writes files of one folder.
-func (s *store) extractInto(all []reapi.File, root *os.Root) (err error) {
+// extract writes files of one folder, which is there, to their places in root.
+func (s *store) extract(all []reapi.File, root *os.Root) error {
 	dir, err := root.OpenRoot(path.Dir(all[0].Path))
 	if err != nil {
 		return err
