@@ -34,6 +34,7 @@ var table = map[string]entry{
 	"cmd/async-pipeline/internal/view": {6, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "hooks/fix", "hooks/fix/apply", "internal/journal", "internal/patch", "internal/testreport"}},
 	"hooks":                            {5, []string{"pipeline", "pipeline/record", "scratch", "hooks/...", "internal/..."}},
 	"pipeline/resume":                  {7, []string{"pipeline", "pipeline/cache", "pipeline/record", "pipeline/run", "internal/journal"}},
+	"pipeline/rounds":                  {7, []string{"pipeline", "pipeline/cache", "pipeline/cache/files", "pipeline/record", "pipeline/run", "internal/git"}},
 	"pipeline/run":                     {6, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "pipeline/task", "internal/sandbox", "internal/git", "internal/patch", "internal/recordfile"}},
 	"pipeline/cache":                   {4, []string{"pipeline", "pipeline/cache/files", "pipeline/cache/reads", "pipeline/record", "internal/recordfile", "internal/tree"}},
 	"pipeline/cache/files":             {2, []string{"internal/git", "internal/recordfile", "internal/tree"}},
@@ -145,7 +146,7 @@ var doors = []struct {
 	{"os.Stdout", []string{"cmd/async-pipeline"}},
 	{"os.Stderr", []string{"cmd/async-pipeline", "cmd/scripted-model"}},
 	{"unsafe", []string{"internal/sandbox"}},
-	{"go statement", []string{"cmd/async-pipeline", "cmd/async-pipeline/internal/console", "cmd/async-pipeline/internal/completion", "pipeline", "pipeline/run", "internal/sandbox", "internal/model", "internal/model/modeltest", "internal/watch", "hooks/agent/native"}},
+	{"go statement", []string{"cmd/async-pipeline", "cmd/async-pipeline/internal/console", "cmd/async-pipeline/internal/completion", "pipeline", "pipeline/rounds", "pipeline/run", "internal/sandbox", "internal/model", "internal/model/modeltest", "internal/watch", "hooks/agent/native"}},
 }
 
 func TestLayers(t *testing.T) {

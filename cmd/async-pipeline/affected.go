@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -12,6 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -53,32 +53,16 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 	if err != nil {
 		return nil, nil, nil, exit.Refuse("--affected asks git what changed: %v", err)
 	}
-	commit, name, err := repo.Base(ctx, f.base)
-	if err != nil {
-		return nil, nil, nil, exit.Refuse("--affected: %v", err)
-	}
-	differ, err := repo.Since(ctx, commit)
-	if err != nil {
-		return nil, nil, nil, exit.Refuse("--affected: %v", err)
-	}
 	root, err := filepath.EvalSymlinks(c.Root)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var paths []string
-	for _, d := range differ {
-		rel, ok := relative(root, filepath.Join(repo.Top, filepath.FromSlash(d.Path)))
-		if !ok {
-			continue // nothing outside of the root is an input
-		}
-		if info, err := os.Lstat(filepath.Join(root, rel)); err == nil && info.IsDir() {
-			rel += "/"
-		}
-		paths = append(paths, rel)
+	commit, name, paths, err := files.Since(ctx, repo, f.base, root)
+	if err != nil {
+		return nil, nil, nil, exit.Refuse("--affected: %v", err)
 	}
-	files := definingFiles(prog, c, root)
 	since = &record.Affected{Base: name, Commit: commit}
-	why = cache.Affected(c, g.Tasks(), paths, files, false)
+	why = cache.Affected(c, g.Tasks(), paths, definingFiles(prog, c, root), false)
 	if len(why) == 0 {
 		return nil, since, why, nil
 	}
@@ -94,21 +78,15 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 
 // definingFiles returns PIPELINE.hcl, what it includes and what gives it values, relative to the real path of the root, as far as they are
 // in it.
-func definingFiles(prog *program, c *pipeline.Config, root string) (files []string) {
+func definingFiles(prog *program, c *pipeline.Config, root string) (all []string) {
 	for _, file := range append(c.Files(), prog.VarFiles...) {
 		at, err := prog.Path(file)
 		if err == nil {
 			at, err = filepath.EvalSymlinks(at)
 		}
-		if rel, ok := relative(root, at); err == nil && ok {
-			files = append(files, rel)
+		if rel, ok := files.InRoot(root, at); err == nil && ok {
+			all = append(all, rel)
 		}
 	}
-	return files
-}
-
-// relative returns the path of what is in root, with slashes.
-func relative(root, at string) (string, bool) {
-	rel, err := filepath.Rel(root, at)
-	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
+	return all
 }

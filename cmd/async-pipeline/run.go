@@ -256,12 +256,11 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	}
 	prog.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
 	if r.rounds != nil {
-		r.rounds.know = func() { r.cache.know(prog, c) }
-		r.rounds.know()
+		all := g
 		if g, err = r.rounds.choose(prog, c, g, screen); g == nil || err != nil {
 			return err
 		}
-		if r.rounds.count > 1 {
+		if g != all {
 			job = nil // not all of it is run
 		}
 	}

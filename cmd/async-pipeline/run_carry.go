@@ -55,7 +55,7 @@ func (p *runCall) perform() error {
 	p.ctx = stop.Ctx
 	if w := p.flags.rounds; w != nil {
 		var end func(*record.Sealed)
-		p.ctx, end = w.begin(stop.Ctx, p.graph)
+		p.ctx, end = w.Begin(stop.Ctx, p.graph)
 		defer func() {
 			w.signal = stop.First() // also one that came after the verdict
 			end(p.sealed)

@@ -1,0 +1,179 @@
+package rounds
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/watch"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+)
+
+// Rounds that the change of one file begins at once, one after the other, are most likely caused by a task that writes it.
+const (
+	mostAtOnce = 5
+	atOnce     = 300 * time.Millisecond // after the end of a round
+	fast       = 2 * time.Second        // for a round: where they take longer, a person may have made the changes
+)
+
+// fileChanges are those of one file.
+type fileChanges struct {
+	round  int       // the last one that it changed in
+	inARow int       // rounds before that one
+	since  time.Time // when the first of them began
+	told   bool
+}
+
+// follow takes changes until Close.
+func (w *Watch) follow() {
+	for {
+		select {
+		case <-w.over:
+			return
+		case c := <-w.watcher.C:
+			w.take(c)
+		}
+	}
+}
+
+// take notes changes. It ends the round that is at work if they touch one of its tasks.
+func (w *Watch) take(c watch.Changes) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.Paths = slices.DeleteFunc(w.concerning(c.Paths), w.looping)
+	if len(c.Paths) == 0 && !c.Lost {
+		return
+	}
+	w.pending.Paths, w.pending.Lost = append(w.pending.Paths, c.Paths...), w.pending.Lost || c.Lost
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+	if w.cancel != nil && (c.Lost || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
+		w.cancel()
+	}
+}
+
+// looping reports whether a file changes again and again while, or just after, a round is at work: most likely a task
+// writes it. Such a change begins no round. w.mu is locked.
+func (w *Watch) looping(path string) bool {
+	c := w.history[path]
+	if c == nil {
+		c = &fileChanges{round: w.count}
+		w.history[path] = c
+	}
+	switch {
+	case w.cancel == nil && time.Since(w.last) > atOnce:
+		*c = fileChanges{round: w.count}
+	case c.round == w.count: // counted already
+	case c.round == w.count-1:
+		c.round, c.inARow = w.count, c.inARow+1
+	default:
+		*c = fileChanges{round: w.count}
+	}
+	if c.inARow == 0 {
+		c.since = time.Now()
+	}
+	if c.inARow < mostAtOnce || time.Since(c.since) > mostAtOnce*fast {
+		return false
+	}
+	if !c.told {
+		c.told = true
+		w.Loops(path, mostAtOnce)
+	}
+	return true
+}
+
+// concerning returns those of paths that may affect a task. w.mu is locked.
+func (w *Watch) concerning(paths []string) (all []string) {
+	var asked []string
+	for _, p := range paths {
+		if p == ".async" || strings.HasPrefix(p, ".async/") || p == ".git" || strings.HasPrefix(p, ".git/") {
+			continue
+		}
+		if slices.Contains(w.files, p) {
+			all = append(all, p)
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(w.Root, filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
+			p += "/" // it may have been a folder
+			if cache.Concerns(w.tasks, strings.TrimSuffix(p, "/"), "") {
+				p = strings.TrimSuffix(p, "/")
+			}
+		}
+		if cache.Concerns(w.tasks, p, "") {
+			asked = append(asked, p)
+		}
+	}
+	if w.Repo == nil || len(asked) == 0 {
+		return append(all, asked...)
+	}
+	ignored := w.ignored(asked)
+	for _, p := range asked {
+		if at := ignored[p]; at == "" || cache.Concerns(w.tasks, p, at) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// ignored returns for those of paths that git ignores the topmost folder, or the path itself, that it ignores.
+func (w *Watch) ignored(paths []string) map[string]string {
+	var names []string
+	inRepo := map[string]string{}
+	for _, p := range paths {
+		for at := p; at != "." && at != "/"; at = path.Dir(at) {
+			if rel, ok := files.InRoot(w.Repo.Top, filepath.Join(w.Root, filepath.FromSlash(at))); ok && inRepo[at] == "" {
+				inRepo[at] = rel
+				names = append(names, rel)
+			}
+		}
+	}
+	found, err := w.Repo.IgnoredOf(context.Background(), names)
+	if err != nil {
+		return nil // a round too many at worst
+	}
+	ignored := map[string]string{}
+	for _, p := range paths {
+		for at := p; at != "." && at != "/"; at = path.Dir(at) {
+			if found[inRepo[at]] {
+				ignored[p] = at
+			}
+		}
+	}
+	return ignored
+}
+
+// skips returns which folders are not watched: those of git and of the records, and what git ignores, unless inputs are
+// in it. What is ignored is asked once; in a folder that is ignored since, changes are dropped one by one. w.mu is locked.
+func (w *Watch) skips() func(dir string) bool {
+	ignored := map[string]bool{}
+	if w.Repo != nil {
+		all, err := w.Repo.Ignored(context.Background())
+		for _, p := range all {
+			if dir, folder := strings.CutSuffix(p, "/"); err == nil && folder {
+				if rel, ok := files.InRoot(w.Root, filepath.Join(w.Repo.Top, filepath.FromSlash(dir))); ok {
+					ignored[rel] = true
+				}
+			}
+		}
+	}
+	var inputs []string
+	for _, t := range w.config.Tasks {
+		inputs = append(inputs, t.Inputs...)
+	}
+	return func(dir string) bool {
+		switch filepath.Base(dir) {
+		case ".git", ".async":
+			return true
+		}
+		return ignored[dir] && !slices.ContainsFunc(inputs, func(in string) bool { return strings.HasPrefix(in, dir+"/") })
+	}
+}
