@@ -43,8 +43,8 @@ func FactsOf(ctx context.Context, root string) (Facts, error) {
 	// where .git is no repository, git looks no further up
 	above := []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(top)}
 	var off []setting
-	if systemWide(program) && dir == common && noFilters(dir) {
-		above = append(above, "GIT_CONFIG_SYSTEM="+systemConfig) // what noFilters has read
+	if systemWide(program) && dir == common && isSilent(dir, "filter") {
+		above = append(above, "GIT_CONFIG_SYSTEM="+systemConfig) // what isSilent has read
 	} else if off, err = probe(ctx, program, top, above); err != nil {
 		return Facts{}, err
 	}
@@ -136,9 +136,26 @@ func systemWide(program string) bool {
 	return runtime.GOOS == "linux" && err == nil && real == "/usr/bin/git"
 }
 
-// noFilters reports whether no file of configuration that such a git reads can define a filter. dir is the folder of
-// git. It looks for the words only, so it may miss that there is none.
-func noFilters(dir string) bool {
+// ExcludesFileOf returns what ExcludesFile does for the work tree that root is in. Where no file of configuration speaks of
+// it, git is not asked.
+func ExcludesFileOf(ctx context.Context, root string) (string, error) {
+	if top, err := topAbove(root); err == nil {
+		dir, common, err := folders(top)
+		if program, missing := lookup(); err == nil && missing == nil && dir == common && plain(dir) && systemWide(program) &&
+			isSilent(dir, "excludesfile") {
+			return "", nil
+		}
+	}
+	repo, err := Find(ctx, root)
+	if err != nil {
+		return "", err
+	}
+	return repo.ExcludesFile(ctx)
+}
+
+// isSilent reports whether no file of configuration that such a git reads has a word, which is lower case, or includes
+// another. dir is the folder of git. It looks for the words only, so they may mean something else.
+func isSilent(dir, word string) bool {
 	if _, err := os.Lstat(filepath.Join(dir, "commondir")); !errors.Is(err, fs.ErrNotExist) {
 		return false // part of the configuration may be there
 	}
@@ -153,7 +170,7 @@ func noFilters(dir string) bool {
 		text, err := os.ReadFile(file)
 		text = bytes.ToLower(text)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) ||
-			bytes.Contains(text, []byte("filter")) || bytes.Contains(text, []byte("include")) {
+			bytes.Contains(text, []byte(word)) || bytes.Contains(text, []byte("include")) {
 			return false
 		}
 	}

@@ -202,7 +202,7 @@ func TestFactsOldGit(t *testing.T) {
 }
 
 // Where no file of configuration can define a filter, git is not asked for filters.
-func TestNoFilters(t *testing.T) {
+func TestIsSilent(t *testing.T) {
 	if text, err := os.ReadFile(systemConfig); err == nil && strings.Contains(string(text), "filter") {
 		t.Skip("all users have filters here")
 	}
@@ -226,10 +226,44 @@ func TestNoFilters(t *testing.T) {
 			t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 			write(t, dir, map[string]string{"tree/.git/config": "[core]\n\tbare = false\n"})
 			write(t, dir, map[string]string{c.file: c.text})
-			if got := noFilters(filepath.Join(dir, "tree", ".git")); got != c.want {
+			if got := isSilent(filepath.Join(dir, "tree", ".git"), "filter"); got != c.want {
 				t.Errorf("got %v", got)
 			}
 		})
+	}
+}
+
+// The person's file of ignore rules is found, wherever it is set.
+func TestExcludesFileOf(t *testing.T) {
+	const set = "[core]\n\tExcludesFile = ~/mine\n"
+	for name, c := range map[string]struct{ file, text, want string }{
+		"default":           {"home/.gitconfig", "[user]\n\tname = A\n", ""},
+		"of the person":     {"home/.gitconfig", set, "home/mine"},
+		"second":            {"config/git/config", set, "home/mine"},
+		"of the repository": {"tree/.git/config", "[core]\n\tbare = false\n\texcludesfile = rules\n", "tree/rules"},
+		"included":          {"home/.gitconfig", "[include]\n\tpath = other\n", "home/mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			must(t, err)
+			t.Setenv("HOME", filepath.Join(dir, "home"))
+			t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+			write(t, dir, map[string]string{"tree/below/x": "", "home/other": set})
+			run(t, filepath.Join(dir, "tree"), "init", "-q")
+			write(t, dir, map[string]string{c.file: c.text})
+			want := ""
+			if c.want != "" {
+				want = filepath.Join(dir, c.want)
+			}
+			for _, root := range []string{"tree", "tree/below"} {
+				if got, err := ExcludesFileOf(t.Context(), filepath.Join(dir, root)); err != nil || got != want {
+					t.Errorf("%s: %q, %v; want %q", root, got, err, want)
+				}
+			}
+		})
+	}
+	if got, err := ExcludesFileOf(t.Context(), t.TempDir()); err == nil {
+		t.Errorf("outside of a repository: %q", got)
 	}
 }
 

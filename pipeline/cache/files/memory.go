@@ -303,10 +303,8 @@ func (m *Memory) rules(ctx context.Context) string {
 
 // globalRules returns the file of rules that git reads for all repositories of the person.
 func globalRules(ctx context.Context, root string) string {
-	if repo, err := git.Find(ctx, root); err == nil {
-		if name, err := repo.ExcludesFile(ctx); err == nil && name != "" {
-			return name
-		}
+	if name, err := git.ExcludesFileOf(ctx, root); err == nil && name != "" {
+		return name
 	}
 	dir, err := os.UserConfigDir()
 	if err != nil {
