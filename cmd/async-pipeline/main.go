@@ -44,10 +44,10 @@ func Main() int {
 	}.main()
 }
 
-// delayGC delays the first garbage collection until the heap has 24 MiB instead of the Go runtime's 4. Most
+// delayGC delays the first garbage collection until the heap has 17 MiB instead of the Go runtime's 4. Most
 // commands end before; later collections are as usual.
 func delayGC() {
-	const percent = 600 // of the runtime's smallest heap, 4 MiB
+	const percent = 425 // of the runtime's smallest heap, 4 MiB
 	usual := debug.SetGCPercent(percent)
 	if usual != 100 {
 		debug.SetGCPercent(usual) // somebody has set GOGC
