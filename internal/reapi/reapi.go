@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -36,9 +37,11 @@ type File struct {
 	Path       string // slash-separated, relative to the root
 	Digest     Digest // of a file
 	Executable bool   // of a file
-	Private    bool   // of a file: only its owner may read it; part of a Result, and of no Directory
 	Link       string // the text of a symbolic link; empty: it is none
 	Folder     bool   // an empty folder
+
+	// Mode has the permissions of a file of a Result that not everybody may read; 0: those of a new file. No Directory has it.
+	Mode fs.FileMode
 }
 
 // Same reports whether two files of one path are alike. Who may read them does not count.
@@ -189,11 +192,7 @@ type Result struct {
 	Made   int64  // when it ended, in seconds since 1970: execution_metadata.worker_completed_timestamp
 }
 
-// private is the unix_mode of the node_properties (7, there 3) of a file that is Private. Whether it may be executed is
-// said by is_executable.
-const private = 0o600
-
-// Encode writes output_files = 2, output_directories = 3 (for empty folders), stdout_digest = 6,
+// Encode writes output_files = 2 (node_properties = 7, there unix_mode = 3, where not everybody may read it), output_directories = 3 (for empty folders), stdout_digest = 6,
 // execution_metadata = 9, output_symlinks = 12.
 func (r Result) Encode() []byte {
 	var files, folders, links []byte
@@ -210,8 +209,8 @@ func (r Result) Encode() []byte {
 			if f.Executable {
 				at = protowire.AppendVarint(protowire.AppendTag(at, 4, protowire.VarintType), 1)
 			}
-			if f.Private {
-				at = appendBytes(at, 7, appendBytes(nil, 3, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), private)))
+			if f.Mode != 0 {
+				at = appendBytes(at, 7, appendBytes(nil, 3, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(f.Mode))))
 			}
 			files = appendBytes(files, 2, at)
 		}
@@ -249,7 +248,7 @@ func DecodeResult(b []byte) (Result, error) {
 				case inner == 4 && number == 2:
 					f.Executable = v.number != 0
 				case inner == 7 && number == 2:
-					f.Private, err = decodePrivate(v.bytes)
+					f.Mode, err = decodeMode(v.bytes)
 				}
 				return err
 			})
@@ -297,17 +296,27 @@ func DecodeResult(b []byte) (Result, error) {
 	return r, err
 }
 
-// decodePrivate reads NodeProperties: whether their unix_mode lets only the owner read.
-func decodePrivate(b []byte) (private bool, err error) {
-	return private, fields(b, func(number protowire.Number, v value) error {
+// decodeMode returns the unix_mode of NodeProperties, if they have one and not everybody may read.
+func decodeMode(b []byte) (mode fs.FileMode, err error) {
+	return mode, fields(b, func(number protowire.Number, v value) error {
 		if number != 3 {
 			return nil
 		}
 		return fields(v.bytes, func(number protowire.Number, v value) error {
-			private = private || number == 1 && v.number&0o400 != 0 && v.number&0o077 == 0
+			if number == 1 {
+				mode = Restricted(fs.FileMode(v.number & 0o777))
+			}
 			return nil
 		})
 	})
+}
+
+// Restricted returns the permissions of a mode if not everybody may read, else 0.
+func Restricted(mode fs.FileMode) fs.FileMode {
+	if mode&0o044 == 0o044 {
+		return 0
+	}
+	return mode.Perm()
 }
 
 // outputFile is the type of the messages in auxiliary_metadata that are ours.

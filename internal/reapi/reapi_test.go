@@ -1,6 +1,7 @@
 package reapi
 
 import (
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -91,7 +92,9 @@ func TestMessages(t *testing.T) {
 			t.Fatal(cmp.Diff(a, back))
 		}
 		for i := range a {
-			a[i].Private = a[i].Digest.Hash != "" && rapid.Bool().Draw(t, "private")
+			if a[i].Digest.Hash != "" {
+				a[i].Mode = rapid.SampledFrom([]fs.FileMode{0, 0o600, 0o640, 0o500}).Draw(t, "mode")
+			}
 		}
 		r := Result{Files: a, Log: Digest{hash.Draw(t, "log"), 7}, Run: "r", Took: rapid.Int64Range(0, 1e6).Draw(t, "took"), Made: 1}
 		if rapid.Bool().Draw(t, "beside") {

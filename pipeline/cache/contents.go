@@ -81,8 +81,8 @@ func (s *store) extractFile(f reapi.File, dir *os.Root) (err error) {
 	if f.Executable {
 		perm = 0o777
 	}
-	if f.Private {
-		perm &= 0o700
+	if f.Mode != 0 {
+		perm &= f.Mode | 0o700
 	}
 	temp := process.TempName(files.TempPrefix) + strconv.FormatUint(extracted.Add(1), 36)
 	to, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)

@@ -51,7 +51,7 @@ func (m *Memory) view(found *tree.Manifest) *View {
 			f.Link = e.Link
 		default:
 			f.Digest = reapi.Digest{Hash: strings.TrimPrefix(e.Digest, "sha256:"), Size: e.Size}
-			f.Executable, f.Private = e.Mode&0o100 != 0, e.Mode&0o077 == 0
+			f.Executable, f.Mode = e.Mode&0o100 != 0, reapi.Restricted(e.Mode)
 			v.changed[e.Path] = found.Changed(i)
 		}
 		v.files = append(v.files, f)
