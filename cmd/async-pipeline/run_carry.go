@@ -105,9 +105,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 		Git:   p.git,
 		Cache: p.flags.cache.open(prog, p.config), CacheOff: p.flags.cache.reason(),
 		Locked: func(lock *record.Lock) {
-			if (lock.Killed() || leftovers.AnyCopy(p.store, cachedir.Candidates(prog.Env)...)) && sweep(prog, p.store) {
-				lock.Settled()
-			}
+			p.settle(lock)
 			end = p.show()
 		},
 		Observer: run.Observer{
@@ -154,6 +152,20 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 		r.Journal = func(line []byte) { prog.JournalLine(line) }
 	}
 	return r.Do(p.ctx)
+}
+
+// settle ends and removes what killed runs left, where the lock tells of one or there are copies.
+func (p *runCall) settle(lock *record.Lock) {
+	if !lock.Killed() && !leftovers.AnyCopy(p.store, cachedir.Candidates(p.prog.Env)...) || !sweep(p.prog, p.store) {
+		return
+	}
+	if c := p.flags.cache.open(p.prog, p.config); c != nil && lock.Killed() {
+		c.Config = p.config
+		if err := c.RemoveAbandoned(p.ctx); err != nil {
+			return // the next run tries again
+		}
+	}
+	lock.Settled()
 }
 
 // ahead is the copy of the tree that is made for a fix while tasks still work.

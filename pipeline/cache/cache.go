@@ -38,6 +38,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/access"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -312,7 +313,23 @@ func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*files.View, error)
 	return v, nil
 }
 
-// removeAbandoned removes what killed runs had not restored in full.
+// RemoveAbandoned removes from the outputs of all tasks what a killed run had not restored in full. Look does so too, where
+// it walks.
+func (c *Cache) RemoveAbandoned(ctx context.Context) error {
+	if !recordfile.Exists(c.Dir) {
+		return nil
+	}
+	if err := c.open(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := c.memory.Look(ctx)
+	c.seen = v
+	c.removeAbandoned()
+	return err
+}
+
 func (c *Cache) removeAbandoned() {
 	abandoned := c.memory.Abandoned()
 	if c.Peek {

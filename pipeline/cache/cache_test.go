@@ -208,7 +208,7 @@ func TestReasons(t *testing.T) {
 			must(t, os.Chtimes(filepath.Join(root, "src/a"), info.ModTime(), info.ModTime()))
 		}, []string{"gen miss: src/a changed", "use miss: gen/out.txt changed, an output of gen"}},
 		{"mode", func() { must(t, os.Chmod(filepath.Join(root, "src/a"), 0o755)) }, []string{"gen miss: src/a changed its mode", "use miss: gen/out.txt changed, an output of gen"}},
-		{"new folder", func() { p.write("src/new/x", "x") }, []string{"gen miss: src/new/ is new", "use miss: gen/out.txt changed, an output of gen"}},
+		{"new folder", func() { p.write("src/new/x", "x") }, []string{"gen miss: src/new/x is new", "use miss: gen/out.txt changed, an output of gen"}},
 		{"deleted", func() { must(t, os.RemoveAll(filepath.Join(root, "src/new"))) }, []string{"gen hit", "use hit"}},
 		{"renamed", func() {
 			must(t, os.Rename(filepath.Join(root, "src/b-c"), filepath.Join(root, "src/b.c")))

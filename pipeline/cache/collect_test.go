@@ -131,6 +131,12 @@ func TestAbandonedRestore(t *testing.T) {
 	mine := process.TempName("gen/.async-pipeline-restore-") + "2"
 	p.write(mine, "at work")
 	p.run()
+	p.write("gen/"+left, "half")
+	c := p.cache()
+	must(t, c.RemoveAbandoned(t.Context()))
+	if _, err := os.Lstat(filepath.Join(root, "gen", left)); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
 	p.write("src/"+left, "half")
 	if got := p.run(); !slices.Equal(got, []string{"t hit"}) {
 		t.Errorf("the next run: %v", got)
@@ -147,5 +153,51 @@ func TestAbandonedRestore(t *testing.T) {
 	p.run()
 	if all, _ := os.ReadDir(filepath.Join(root, "gen")); len(all) != 1 {
 		t.Errorf("restored: %v", all)
+	}
+}
+
+// A result is not restored through a link that somebody put in the place of a folder, nor over a folder.
+func TestRestoreInTheWay(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		put  func(t *testing.T, p *project)
+		want string
+	}{
+		"a link on the way": {func(t *testing.T, p *project) {
+			t.Helper()
+			p.write("mine/out", "mine")
+			must(t, os.RemoveAll(filepath.Join(p.root, "gen", "in")))
+			must(t, os.Symlink("../mine", filepath.Join(p.root, "gen", "in")))
+		}, "t miss: gen/in is a link"},
+		"a folder": {func(t *testing.T, p *project) {
+			t.Helper()
+			must(t, os.Remove(filepath.Join(p.root, "gen", "in", "out")))
+			p.write("gen/in/out/mine", "mine")
+		}, "t miss: gen/in/out is a folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Inputs: []string{"src/**"}, Outputs: []string{"gen/in/**"}})
+			p.write("src/a", "1")
+			p.run()
+			c.put(t, p)
+			k := p.cache()
+			e := k.Look(t.Context(), p.config.Task("t"))
+			if e.Result == Hit {
+				_, _, _, err := k.Restore(t.Context(), e)
+				if err == nil {
+					t.Fatal("it was restored")
+				}
+			}
+			if got := "t " + e.Result + ": " + e.Reason(); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			for _, at := range []string{"mine/out", "gen/in/out/mine"} {
+				if b, err := os.ReadFile(filepath.Join(root, at)); err == nil && string(b) != "mine" {
+					t.Errorf("%s: %q", at, b)
+				}
+			}
+		})
 	}
 }

@@ -111,6 +111,9 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 		if ok && now.Same(f) || f.Folder && v.HasBelow(f.Path) {
 			continue
 		}
+		if what := inTheWay(v, f, now); what != "" {
+			return wrote, changed, errors.New(what)
+		}
 		changed, wrote[f.Path] = true, true
 		if dir := path.Dir(f.Path); dir != made {
 			if err := root.MkdirAll(dir, 0o777); err != nil {
@@ -133,6 +136,20 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 		}
 	}
 	return wrote, changed, inParts(contents, func(some []reapi.File) error { return c.store.extract(some, root) })
+}
+
+// inTheWay returns why a file cannot be restored, or "": now is what is in its place. Behind a link on the way to it may be
+// what somebody wrote.
+func inTheWay(v *files.View, f, now reapi.File) string {
+	for up := files.Parent(f.Path); up != ""; up = files.Parent(up) {
+		if at, ok := v.Find(up); ok && at.Link != "" {
+			return up + " is a link"
+		}
+	}
+	if !f.Folder && (now.Folder || v.HasBelow(f.Path)) {
+		return f.Path + " is a folder"
+	}
+	return ""
 }
 
 // Clean removes what the last result of a task has of its outputs, if it is as the task made it.

@@ -185,15 +185,11 @@ func (c *Cache) changedPaths(was reapi.Digest, prefix string, now []reapi.File) 
 	for len(all) < mostPaths && (len(old) > 0 || len(heads) > 0) {
 		switch {
 		case len(heads) == 0 || len(old) > 0 && old[0].Path < heads[0].name:
-			name := prefix + old[0].Path
-			if old[0].Below.Hash != "" {
-				name += "/"
-			}
-			all = append(all, name+" is gone")
+			all = append(all, prefix+c.nodeText(old[0])+" is gone")
 			old = old[1:]
 			continue
 		case len(old) == 0 || heads[0].name < old[0].Path:
-			all = append(all, prefix+heads[0].text()+" is new")
+			all = append(all, heads[0].textAt(prefix)+" is new")
 			heads = heads[1:]
 			continue
 		}
@@ -222,11 +218,30 @@ type head struct {
 	files  []reapi.File
 }
 
-func (h head) text() string {
-	if h.folder {
-		return h.name + "/"
+// textAt returns the path behind a prefix; of a folder with several files that of the folder.
+func (h head) textAt(prefix string) string {
+	switch {
+	case len(h.files) == 1 && !h.files[0].Folder:
+		return h.files[0].Path
+	case h.folder:
+		return prefix + h.name + "/"
 	}
-	return h.name
+	return prefix + h.name
+}
+
+// nodeText is textAt for what was there.
+func (c *Cache) nodeText(n reapi.Node) string {
+	if n.Below.Hash == "" {
+		return n.Path
+	}
+	b, err := c.store.get(n.Below)
+	if err == nil {
+		below, err := reapi.DecodeDirectory(b)
+		if err == nil && len(below) == 1 {
+			return n.Path + "/" + c.nodeText(below[0])
+		}
+	}
+	return n.Path + "/"
 }
 
 // headsOf returns the names behind the first skip bytes of paths, sorted.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,17 +21,30 @@ import (
 // A Lock is held by this process until Unlock or its end. The file stays.
 type Lock struct {
 	held   *flock.Flock
-	killed []byte // what the file said when its holder was killed, until Settled
-	others bool   // the other lock names a process that was killed
-	first  bool   // there was no file
+	after  []byte // what the file says after Unlock
+	killed bool   // see Killed
 }
 
 // holder is the content of a lock file while the lock is held. It is for messages, distinguishes a holder from
 // a process that only checks, and stays if the holder is killed.
 type holder struct {
 	process.Stamp
-	Since Time   `json:"started_at"`
-	text  []byte // as it was read
+	Since Time `json:"started_at"`
+}
+
+// lockSize is the size of every lock file, in bytes, so that a full disk cannot keep one from being written again.
+const lockSize = 256
+
+// released is the content of the file of a lock that nobody holds.
+var released = lockText(struct{}{})
+
+// lockText returns the content of a lock file.
+func lockText(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // numbers and texts
+	}
+	return append(append(b, bytes.Repeat([]byte(" "), max(0, lockSize-1-len(b)))...), '\n')
 }
 
 // A lock whose file names no living holder is retried during lockPatience. Held takes it for some microseconds,
@@ -83,49 +97,55 @@ func (s *Store) lock(name, other, busy string) (*Lock, error) {
 		_ = l.Close()
 		return nil, &lockedError{text: busy + ": " + who(s.Dir, name)}
 	}
-	lock := &Lock{held: l, first: first, others: new(holder).killed(s.Dir, other)}
-	if who := new(holder); who.killed(s.Dir, name) {
-		lock.killed = who.text
+	lock := &Lock{held: l, after: released, killed: first || s.killed(other)}
+	if !first && s.killed(name) {
+		lock.killed = true
+		lock.after, _ = readFile(s.Dir, name, lockSize)
 	}
 	// The lock works without what is written here, so a full disk does not stop the run here.
-	if b, err := json.Marshal(holder{Stamp: process.Self(), Since: Time{time.Now()}}); err == nil {
-		say(path, append(b, '\n'))
-	}
+	say(path, lockText(holder{process.Self(), Time{time.Now()}}))
 	return lock, nil
 }
 
 // Killed reports whether a process was killed while it held one of the locks, and not all that it left is settled.
-// Where there was no lock file nobody knows, and it is true as well.
-func (l *Lock) Killed() bool { return l.first || l.others || l.killed != nil }
+// Where there was no lock file, or one that is damaged, nobody knows, and it is true as well.
+func (l *Lock) Killed() bool { return l.killed }
 
-// HooksKilled reports whether heal.lock names a process that was killed, and not all that it left is settled.
-func (s *Store) HooksKilled() bool { return new(holder).killed(s.Dir, healLock) }
+// HooksKilled is Killed for heal.lock alone, which need not be held. No file means no.
+func (s *Store) HooksKilled() bool { return s.killed(healLock) }
 
 // Settled says that nothing is left of a process that was killed while it held this lock. Without that, the file names
 // it again after Unlock.
-func (l *Lock) Settled() { l.killed = nil }
+func (l *Lock) Settled() { l.after = released }
+
+// killed reports whether a lock file names a process that is no longer alive, or is damaged.
+func (s *Store) killed(name string) bool {
+	b, err := readFile(s.Dir, name, 4096)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	var h holder
+	if err != nil || json.Unmarshal(b, &h) != nil {
+		return true
+	}
+	return h.PID != 0 && !h.Alive()
+}
 
 // say writes the content of a lock file, never through a link in its place.
 func say(path string, text []byte) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return
 	}
 	_, _ = f.Write(text)
+	_ = f.Truncate(int64(len(text)))
 	_ = f.Close()
 }
 
 // read reads who holds a lock; false where the file names nobody, or a process that is no longer alive.
-func (h *holder) read(dir, name string) bool { return h.named(dir, name) && h.Alive() }
-
-// killed is read for a process that is no longer alive.
-func (h *holder) killed(dir, name string) bool { return h.named(dir, name) && !h.Alive() }
-
-// named reports whether a lock file names a process, and reads which.
-func (h *holder) named(dir, name string) bool {
+func (h *holder) read(dir, name string) bool {
 	b, err := readFile(dir, name, 4096)
-	h.text = b
-	return err == nil && json.Unmarshal(b, h) == nil
+	return err == nil && json.Unmarshal(b, h) == nil && h.Alive()
 }
 
 // who returns who holds a lock and what to do, in words.
@@ -141,7 +161,7 @@ func who(dir, name string) string {
 // Unlock releases the lock. A second Unlock does nothing.
 func (l *Lock) Unlock() error {
 	if l.held.Locked() {
-		say(l.held.Path(), l.killed) // an empty file names no holder
+		say(l.held.Path(), l.after)
 	}
 	if err := l.held.Unlock(); err != nil {
 		return fmt.Errorf("unlocking %s: %w", l.held.Path(), err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -242,11 +243,11 @@ func TestLockPatience(t *testing.T) {
 	if err := lock.Unlock(); err != nil { // once more: the name in the file is another's now
 		t.Fatal(err)
 	}
-	if b, err := os.ReadFile(path); err != nil || len(b) == 0 {
+	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), fmt.Sprint(os.Getpid())) {
 		t.Errorf("the lock file of who holds it: %q, %v", b, err)
 	}
 	check(t, next.Unlock())
-	if b, err := os.ReadFile(path); err != nil || len(b) != 0 {
+	if b, err := os.ReadFile(path); err != nil || strings.TrimSpace(string(b)) != "{}" {
 		t.Errorf("the lock file of nobody: %q, %v", b, err)
 	}
 }
@@ -285,6 +286,20 @@ func TestKilled(t *testing.T) {
 	check(t, take(s.RunLock, true).Unlock()) // nobody knows what was before the first one
 	check(t, take(s.RunLock, false).Unlock())
 	check(t, take(s.HealLock, true).Unlock())
+	check(t, take(s.HealLock, false).Unlock())
+	for _, name := range []string{"run.lock", "heal.lock"} {
+		for _, text := range []string{"", "{\"pid\":", strings.Repeat("x", 1000)} { // damaged: nobody knows
+			check(t, os.WriteFile(filepath.Join(s.Dir, name), []byte(text), 0o600))
+			check(t, take(s.HealLock, true).Unlock())
+			l := take(s.RunLock, true)
+			l.Settled()
+			check(t, l.Unlock())
+			l = take(s.HealLock, name == "heal.lock")
+			l.Settled()
+			check(t, l.Unlock())
+			check(t, take(s.RunLock, false).Unlock())
+		}
+	}
 
 	kill := func(name string) {
 		t.Helper()
