@@ -56,31 +56,39 @@ type lookups struct {
 	mu      sync.Mutex
 	running int                        // tasks
 	changes int                        // how often a task began or ended
+	asked   int                        // since then
 	found   map[string][]cache.Program // by name and PATH
 	fixed   map[string]bool            // by PATH: see isFixed
 }
 
-// get returns what find returns for a name that is looked up in a PATH.
+// get returns what find returns for a name that is looked up in a PATH. Only the second question since a task ran is worth
+// remembering something: before each task that runs there is one.
 func (l *lookups) get(name, path, root string, find func() []cache.Program) []cache.Program {
+	key := name + "\x00" + path
 	l.mu.Lock()
-	if l.found == nil {
-		l.found, l.fixed = map[string][]cache.Program{}, map[string]bool{}
-	}
-	fixed, known := l.fixed[path]
-	if !known {
-		fixed = isFixed(path, root)
-		l.fixed[path] = fixed
-	}
-	key, changes := name+"\x00"+path, l.changes
+	l.asked++
 	all, ok := l.found[key]
+	fixed, known := l.fixed[path]
+	again, changes := l.running == 0 && l.asked > 1, l.changes
 	l.mu.Unlock()
-	if ok {
+	switch {
+	case ok:
 		return all
+	case !again:
+		return find()
+	case !known:
+		fixed = isFixed(path, root)
 	}
 	all = find()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if fixed && l.running == 0 && l.changes == changes { // then found was made
+	if l.changes != changes {
+		return all
+	}
+	if l.found == nil {
+		l.found, l.fixed = map[string][]cache.Program{}, map[string]bool{}
+	}
+	if l.fixed[path] = fixed; fixed {
 		l.found[key] = all
 	}
 	return all
@@ -115,7 +123,7 @@ func (l *lookups) count(more int) {
 	defer l.mu.Unlock()
 	l.running += more
 	l.changes++
-	l.found, l.fixed = nil, nil
+	l.asked, l.found, l.fixed = 0, nil, nil
 }
 
 // interpreter returns the program that the first line of a script names, also by way of env, or "".

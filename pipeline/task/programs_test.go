@@ -43,7 +43,7 @@ func TestProgramsRemembered(t *testing.T) {
 		return filepath.Dir(all[0].Path)
 	}
 	path, inside, linked := first+":"+second, bin+":"+second, link+":"+second
-	for _, p := range []string{path, inside, linked, "bin:" + second} {
+	for _, p := range []string{path, path, inside, linked, "bin:" + second} {
 		if got := of(p); got != second {
 			t.Fatalf("%s: %q", p, got)
 		}
