@@ -56,8 +56,8 @@ func Find(ctx context.Context, store *record.Store, caches ...string) (Found, er
 
 // Settle ends what a killed runner began: what its agents had changed becomes rescue patches, its fixes are sealed as
 // interrupted, and only then its copies are removed, by the bin. Then heal.lock names no killed process any more. It
-// returns what it did, in words for a person. While another process holds heal.lock it does nothing. cache is the folder that hooks use now; copies in those of more,
-// which earlier ones used, are removed too.
+// returns what it did, in words for a person. While another process holds heal.lock it does nothing. cache is the folder
+// that hooks use now; copies in those of more, which earlier ones used, are removed too.
 func Settle(
 	ctx context.Context, store *record.Store, cache string, secrets *redact.Set, bin *scratch.Bin, more ...string,
 ) ([]string, error) {

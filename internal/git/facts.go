@@ -193,8 +193,8 @@ func probe(ctx context.Context, program, dir string, env []string) ([]setting, e
 	return switchedOff(slices.Delete(names, at, at+1)), nil
 }
 
-// parseStatus reads what git status printed. dir is the folder of git. filters means that some are configured. They were switched off, so a
-// file that seems to be changed may not be.
+// parseStatus reads what git status printed. dir is the folder of git. filters means that some are configured. They were
+// switched off, so a file that seems to be changed may not be.
 func parseStatus(out []byte, dir string, filters bool) (f Facts, err error) {
 	unclear := false
 	for _, line := range split(out) {

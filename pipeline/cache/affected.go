@@ -6,19 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
 // Affected returns by name which of tasks may end otherwise after paths changed, and why: its inputs are among them, or
 // it has none, or it depends on such a task. With touched, a task without inputs is not affected by itself. Paths are
-// relative to the root. files are PIPELINE.hcl, what it includes and what gives it values; they affect every task. A path with
+// relative to the root. defining are PIPELINE.hcl, what it includes and what gives it values; they affect every task. A path with
 // a slash at its end is a folder (a submodule) and stands for all that is in it.
-func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, files []string, touched bool) map[string]string {
+func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, defining []string, touched bool) map[string]string {
 	why := map[string]string{}
 	for _, p := range paths {
-		if slices.ContainsFunc(files, func(f string) bool { return f == p || strings.HasSuffix(p, "/") && strings.HasPrefix(f, p) }) {
+		if slices.ContainsFunc(defining, func(f string) bool { return f == p || strings.HasSuffix(p, "/") && strings.HasPrefix(f, p) }) {
 			for _, t := range tasks {
 				why[t.Name] = p + " changed"
 			}

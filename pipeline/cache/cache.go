@@ -33,13 +33,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
-
 	"github.com/async-pipeline/async-pipeline/internal/access"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 

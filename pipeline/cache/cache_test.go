@@ -13,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-
 	"pgregory.net/rapid"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
 func must(t rapid.TB, err error) {

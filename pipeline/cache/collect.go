@@ -9,10 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
 // Limits of what Collect keeps.

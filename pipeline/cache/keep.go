@@ -14,13 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
-
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
 )
 
 // A MissingOutput error means that a task passed and did not make what it declares.
@@ -44,7 +43,7 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		e.NotStored = err.Error()
 		return nil //nolint:nilerr // it is said
 	}
-	v, inputs, files, err := c.inputs(ctx, e.task, inputsOf(e, s))
+	v, inputs, outputs, err := c.inputs(ctx, e.task, inputsOf(e, s))
 	if err != nil {
 		e.NotStored = err.Error()
 		return nil //nolint:nilerr // it is said
@@ -73,15 +72,15 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 			return nil
 		}
 	}
-	if name := linked(files, e.task.Outputs); name != "" {
+	if name := linked(outputs, e.task.Outputs); name != "" {
 		e.NotStored = name + " is a link: what is behind it is not seen"
 		return nil
 	}
 	c.mu.Lock()
-	err = c.claim(e.task, files)
+	err = c.claim(e.task, outputs)
 	c.mu.Unlock()
 	if err == nil {
-		err = c.keep(e, blobs, files, log, took)
+		err = c.keep(e, blobs, outputs, log, took)
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) && strings.HasPrefix(at.Path, c.Dir) {
@@ -171,13 +170,13 @@ func linked(made []reapi.File, outputs []string) string {
 }
 
 // keep writes a result to the store, the action last.
-func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, files []reapi.File, log string, took time.Duration) error {
+func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs []reapi.File, log string, took time.Duration) error {
 	for _, b := range blobs {
 		if _, err := c.store.put(b); err != nil {
 			return err
 		}
 	}
-	r := reapi.Result{Files: files, Run: c.Run, Took: took.Milliseconds(), Made: time.Now().Unix()}
+	r := reapi.Result{Files: outputs, Run: c.Run, Took: took.Milliseconds(), Made: time.Now().Unix()}
 	text, err := os.ReadFile(log)
 	if err != nil {
 		return err
@@ -196,7 +195,7 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, files []reapi.File
 		}
 		r.Beside = append(r.Beside, reapi.File{Path: name, Digest: d})
 	}
-	contents := slices.DeleteFunc(slices.Clone(files), func(f reapi.File) bool { return f.Folder || f.Link != "" || e.task.Cache.NoOutputs })
+	contents := slices.DeleteFunc(slices.Clone(outputs), func(f reapi.File) bool { return f.Folder || f.Link != "" || e.task.Cache.NoOutputs })
 	if err := inParts(contents, c.keepFiles); err != nil {
 		return err
 	}
@@ -208,7 +207,7 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, files []reapi.File
 	for _, f := range e.before {
 		before[f.Path] = f
 	}
-	e.made.Made = madeOf(files, func(f reapi.File) bool {
+	e.made.Made = madeOf(outputs, func(f reapi.File) bool {
 		was, there := before[f.Path]
 		return !there || !was.Same(f) || last != nil && last.Made[f.Path] != ""
 	})
@@ -249,9 +248,9 @@ func madeDigest(f reapi.File) string {
 }
 
 // madeOf returns the files that a task made, for a baseline: what it made may be removed later, what was there may not.
-func madeOf(files []reapi.File, made func(reapi.File) bool) map[string]string {
+func madeOf(outputs []reapi.File, made func(reapi.File) bool) map[string]string {
 	all := map[string]string{}
-	for _, f := range files {
+	for _, f := range outputs {
 		if made(f) {
 			all[f.Path] = madeDigest(f)
 		}
@@ -259,14 +258,14 @@ func madeOf(files []reapi.File, made func(reapi.File) bool) map[string]string {
 	return all
 }
 
-// claim notes that a task made files in this run, unless another did. c.mu is locked.
-func (c *Cache) claim(t *pipeline.Task, files []reapi.File) error {
-	for _, f := range files {
+// claim notes that a task made outputs in this run, unless another did. c.mu is locked.
+func (c *Cache) claim(t *pipeline.Task, outputs []reapi.File) error {
+	for _, f := range outputs {
 		if by := c.claims[f.Path]; by != "" && by != t.Name && !f.Folder {
 			return fmt.Errorf("%s is an output of task %q too", f.Path, by)
 		}
 	}
-	for _, f := range files {
+	for _, f := range outputs {
 		c.claims[f.Path] = t.Name
 	}
 	return nil

@@ -11,11 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
-
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 

@@ -11,12 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
-
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
 )
 
 // readSets are the newest sets of a task. Which one counts depends on the contents of the files: a branch may read

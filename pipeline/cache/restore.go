@@ -12,9 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
 // Restore makes the outputs of a hit what they were, and returns what the task printed then, the run in which it did,

@@ -17,14 +17,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-
 	"github.com/google/renameio/v2"
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 

@@ -14,12 +14,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
 // Verified is what Verify found.

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
-
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -245,28 +244,28 @@ func (c *Cache) nodeText(n reapi.Node) string {
 }
 
 // headsOf returns the names behind the first skip bytes of paths, sorted.
-func headsOf(files []reapi.File, skip int) (all []head) {
-	for len(files) > 0 {
-		if len(files[0].Path) <= skip { // the empty folder itself
-			files = files[1:]
+func headsOf(list []reapi.File, skip int) (all []head) {
+	for len(list) > 0 {
+		if len(list[0].Path) <= skip { // the empty folder itself
+			list = list[1:]
 			continue
 		}
-		name, _, deeper := strings.Cut(files[0].Path[skip:], "/")
+		name, _, deeper := strings.Cut(list[0].Path[skip:], "/")
 		end := 1
-		for deeper && end < len(files) && strings.HasPrefix(files[end].Path[skip:], name+"/") {
+		for deeper && end < len(list) && strings.HasPrefix(list[end].Path[skip:], name+"/") {
 			end++
 		}
-		all = append(all, head{name, deeper || files[0].Folder, files[:end]})
-		files = files[end:]
+		all = append(all, head{name, deeper || list[0].Folder, list[:end]})
+		list = list[end:]
 	}
 	slices.SortFunc(all, func(a, b head) int { return strings.Compare(a.name, b.name) })
 	return all
 }
 
-// relative returns files with paths behind the first skip bytes. An empty folder itself becomes no file.
-func relative(files []reapi.File, skip int) []reapi.File {
-	all := make([]reapi.File, 0, len(files))
-	for _, f := range files {
+// relative returns list with paths behind the first skip bytes. An empty folder itself becomes no file.
+func relative(list []reapi.File, skip int) []reapi.File {
+	all := make([]reapi.File, 0, len(list))
+	for _, f := range list {
 		if len(f.Path) > skip {
 			f.Path = f.Path[skip:]
 			all = append(all, f)
