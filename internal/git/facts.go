@@ -24,11 +24,11 @@ type Facts struct {
 // errUnclear means that a short question is not enough.
 var errUnclear = errors.New("not clear from one question")
 
-// FactsOf returns the facts of the work tree that root is in. It asks git one question, or two where filters may be
-// configured, as in linked work trees; Of, Head and Dirty ask twelve. An error means only that those must be asked: there
-// may be no work tree, or what differs may be the work of a filter.
+// FactsOf returns the facts of the work tree that root is in. It asks git one question, one more where filters may be
+// configured, as in linked work trees, and one more below the top; Of, Head and Dirty ask twelve. An error means only that
+// those must be asked: there may be no work tree, it may ignore root, or what differs may be the work of a filter.
 func FactsOf(ctx context.Context, root string) (Facts, error) {
-	top, err := topAbove(root)
+	top, below, err := topAbove(root)
 	if err != nil {
 		return Facts{}, err
 	}
@@ -48,6 +48,12 @@ func FactsOf(ctx context.Context, root string) (Facts, error) {
 	} else if off, err = probe(ctx, program, top, above); err != nil {
 		return Facts{}, err
 	}
+	if below != "" { // see ignoresFolder
+		_, err := call{dir: top, env: above, args: []string{"check-ignore", "-q", "--", "./" + below}}.runProgram(ctx, program)
+		if exitCode(err) != 1 {
+			return Facts{}, errUnclear
+		}
+	}
 	out, err := call{dir: top, env: above, config: off, timeout: long, args: []string{
 		"status", "-z", "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=normal",
 		"--ignore-submodules=dirty",
@@ -59,35 +65,37 @@ func FactsOf(ctx context.Context, root string) (Facts, error) {
 }
 
 // topAbove returns the nearest folder with a .git, from root upwards, as git looks for it: by the real path, and in one
-// file system. A folder on the way that looks like a repository without a work tree is an error.
-func topAbove(root string) (string, error) {
+// file system. below is the path of root in it, empty for the folder itself. A folder on the way that looks like a
+// repository without a work tree is an error.
+func topAbove(root string) (top, below string, err error) {
 	if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
-		return root, nil
+		return root, "", nil
 	}
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	var device uint64
 	for at := real; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		st, ok := info.Sys().(*syscall.Stat_t)
 		if !ok {
-			return "", errUnclear
+			return "", "", errUnclear
 		}
 		of := uint64(st.Dev) //nolint:unconvert // on macOS it is an int32
 		if at != real && of != device {
-			return "", errUnclear
+			return "", "", errUnclear
 		}
 		device = of
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at, nil
+			below, err = filepath.Rel(at, real)
+			return at, below, err
 		}
 		if _, err := os.Lstat(filepath.Join(at, "HEAD")); err == nil || at == filepath.Dir(at) {
-			return "", errUnclear
+			return "", "", errUnclear
 		}
 	}
 }
@@ -139,7 +147,7 @@ func systemWide(program string) bool {
 // ExcludesFileOf returns what ExcludesFile does for the work tree that root is in. Where no file of configuration speaks of
 // it, git is not asked.
 func ExcludesFileOf(ctx context.Context, root string) (string, error) {
-	if top, err := topAbove(root); err == nil {
+	if top, _, err := topAbove(root); err == nil {
 		dir, common, err := folders(top)
 		if program, missing := lookup(); err == nil && missing == nil && dir == common && plain(dir) && systemWide(program) &&
 			isSilent(dir, "excludesfile") {

@@ -153,6 +153,10 @@ func TestFactsUnclear(t *testing.T) {
 			must(t, os.RemoveAll(top+"/.git/worktrees"))
 			return linked
 		},
+		"a folder that is ignored": func(t *testing.T, top string) string {
+			write(t, top, map[string]string{".gitignore": "dir/\n", "dir/deep/x": ""})
+			return top + "/dir/deep"
+		},
 		"no work tree": func(t *testing.T, _ string) string { return t.TempDir() },
 		"work tree elsewhere": func(t *testing.T, top string) string {
 			run(t, top, "config", "core.workTree", t.TempDir())
