@@ -36,7 +36,7 @@ var table = map[string]entry{
 	"pipeline/resume":                  {7, []string{"pipeline", "pipeline/cache", "pipeline/record", "pipeline/run", "internal/journal"}},
 	"pipeline/rounds":                  {7, []string{"pipeline", "pipeline/cache", "pipeline/cache/files", "pipeline/record", "pipeline/run", "internal/git"}},
 	"pipeline/run":                     {6, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "pipeline/task", "internal/sandbox", "internal/git", "internal/patch", "internal/recordfile"}},
-	"pipeline/cache":                   {4, []string{"pipeline", "pipeline/cache/files", "pipeline/cache/reads", "pipeline/record", "internal/recordfile", "internal/tree"}},
+	"pipeline/cache":                   {4, []string{"internal/git", "pipeline", "pipeline/cache/files", "pipeline/cache/reads", "pipeline/record", "internal/recordfile", "internal/tree"}},
 	"pipeline/cache/files":             {2, []string{"internal/git", "internal/recordfile", "internal/tree"}},
 	"pipeline/cache/reads":             {3, []string{"pipeline/cache/files"}},
 	"pipeline/flake":                   {3, []string{"pipeline/record", "internal/recordfile"}},

@@ -65,7 +65,7 @@ func leftOf(prog *program, r *runFlags, c *pipeline.Config) (*resume.Left, error
 	return left, diagnosed(prog, err)
 }
 
-// selectLeft returns the graph of what is left, or without --resume of the tasks that are named. nil: nothing is left.
+// selectLeft returns the graph of the tasks that are left, or without --resume of the named ones. nil: no task is left.
 func selectLeft(prog *program, c *pipeline.Config, left *resume.Left, names []string, only bool) (*pipeline.Graph, error) {
 	switch {
 	case left == nil:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func FactsOf(ctx context.Context, root string) (Facts, error) {
 	if err != nil {
 		return Facts{}, err
 	}
-	dir, common, err := folders(top)
+	dir, common, err := Folders(top)
 	if err != nil || !plain(common) {
 		return Facts{}, errUnclear
 	}
@@ -100,16 +101,16 @@ func topAbove(root string) (top, below string, err error) {
 	}
 }
 
-// folders returns the folder of git of a work tree and, where that is a linked work tree, the one that it shares with
-// the others; else the same twice.
-func folders(top string) (dir, common string, err error) {
+// Folders returns the folder of git of the work tree whose top is given and, where that is a linked work tree, the one that
+// it shares with the others; else the same twice. It reads files only.
+func Folders(top string) (dir, common string, err error) {
 	dir = filepath.Join(top, ".git")
 	info, err := os.Lstat(dir)
 	if err != nil || info.IsDir() {
 		return dir, dir, err
 	}
 	named := func(file, prefix, base string) (string, error) {
-		text, err := os.ReadFile(file)
+		text, err := readRegular(file)
 		if err != nil {
 			return "", err
 		}
@@ -122,16 +123,39 @@ func folders(top string) (dir, common string, err error) {
 		}
 		return path, nil
 	}
-	if dir, err = named(dir, "gitdir: ", top); err == nil {
-		common, err = named(filepath.Join(dir, "commondir"), "", dir)
+	if dir, err = named(dir, "gitdir: ", top); err != nil {
+		return "", "", err
+	}
+	common, err = named(filepath.Join(dir, "commondir"), "", dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir, dir, nil
 	}
 	return dir, common, err
 }
 
+// readRegular reads a file, also behind a link, of at most 16 MiB, and nothing that could make it wait, as a pipe.
+func readRegular(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(errUnclear, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, longest+1))
+	if err == nil && len(text) > longest {
+		err = errUnclear
+	}
+	return text, err
+}
+
+const longest = 16 << 20 // bytes
+
 // plain reports whether a folder of git has no configuration that puts the top of the work tree elsewhere, or that
 // belongs to one work tree.
 func plain(dir string) bool {
-	config, err := os.ReadFile(filepath.Join(dir, "config"))
+	config, err := readRegular(filepath.Join(dir, "config"))
 	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("worktree"))
 }
 
@@ -148,7 +172,7 @@ func systemWide(program string) bool {
 // it, git is not asked.
 func ExcludesFileOf(ctx context.Context, root string) (string, error) {
 	if top, _, err := topAbove(root); err == nil {
-		dir, common, err := folders(top)
+		dir, common, err := Folders(top)
 		if program, missing := lookup(); err == nil && missing == nil && dir == common && plain(dir) && systemWide(program) &&
 			isSilent(dir, "excludesfile") {
 			return "", nil
@@ -175,7 +199,7 @@ func isSilent(dir, word string) bool {
 		files = append(files, filepath.Join(config, "git", "config"))
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := readRegular(file)
 		text = bytes.ToLower(text)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) ||
 			bytes.Contains(text, []byte(word)) || bytes.Contains(text, []byte("include")) {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -91,6 +92,11 @@ func TestFactsOfPlaces(t *testing.T) {
 			write(t, linked, map[string]string{"a": "2"})
 			return linked
 		},
+		"with the folder of git elsewhere": func(t *testing.T, top string) string {
+			must(t, os.Rename(top+"/.git", top+".git"))
+			write(t, top, map[string]string{".git": "gitdir: " + top + ".git\n"})
+			return top
+		},
 		"below a linked one": func(t *testing.T, top string) string {
 			linked := filepath.Join(t.TempDir(), "linked")
 			run(t, top, "worktree", "add", "-q", "-b", "two", linked)
@@ -156,6 +162,16 @@ func TestFactsUnclear(t *testing.T) {
 		"a folder that is ignored": func(t *testing.T, top string) string {
 			write(t, top, map[string]string{".gitignore": "dir/\n", "dir/deep/x": ""})
 			return top + "/dir/deep"
+		},
+		"a pipe in the place of .git": func(t *testing.T, _ string) string {
+			dir := t.TempDir()
+			must(t, syscall.Mkfifo(dir+"/.git", 0o600))
+			return dir
+		},
+		"a pipe in the place of the configuration": func(t *testing.T, top string) string {
+			must(t, os.Remove(top+"/.git/config"))
+			must(t, syscall.Mkfifo(top+"/.git/config", 0o600))
+			return top
 		},
 		"no work tree": func(t *testing.T, _ string) string { return t.TempDir() },
 		"work tree elsewhere": func(t *testing.T, top string) string {

@@ -5,7 +5,7 @@
 //	  .gitignore                 "*", written with the folder
 //	  run.lock                   held (flock) from the start of a run to its sealed verdict
 //	  heal.lock                  held while hooks work; another run may start meanwhile
-//	                             both name their holder, and one that was killed until what it left is settled
+//	                             both say which process holds them; if it was killed, until a later command has cleaned up after it
 //	  runs/<run-id>/             one run; the id sorts by time: 20261121T024000Z-7f3a
 //	    maker.json               pid, start and boot of the process that records: live or dead while there is no run.json
 //	    events.jsonl             journal: one line an event, as it happens

@@ -97,15 +97,15 @@ func (l *lookups) get(name, path, root string, find func() []cache.Program) []ca
 // isFixed reports whether no folder of a PATH is in the root, where a result from the cache may put a program, or depends
 // on where a command runs.
 func isFixed(path, root string) bool {
-	root = real(root)
+	root = resolved(root)
 	return !slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool {
-		rel, err := filepath.Rel(root, real(dir))
+		rel, err := filepath.Rel(root, resolved(dir))
 		return !filepath.IsAbs(dir) || err != nil || filepath.IsLocal(rel)
 	})
 }
 
-// real returns a path without links, if it exists.
-func real(path string) string {
+// resolved returns a path without links, if it exists.
+func resolved(path string) string {
 	if at, err := filepath.EvalSymlinks(path); err == nil {
 		return at
 	}

@@ -284,7 +284,9 @@ func (m *Memory) rules(ctx context.Context) string {
 		at := filepath.Join(dir, ".git")
 		if info, err := os.Lstat(at); err == nil {
 			if !info.IsDir() { // a linked work tree: a file that names its folder
-				at = GitFolder(at)
+				if own, _, err := git.Folders(dir); err == nil {
+					at = own
+				}
 			}
 			for _, name := range []string{"index", "info/exclude", "config"} {
 				if info, err := os.Stat(filepath.Join(at, name)); err == nil {
@@ -311,19 +313,6 @@ func globalRules(ctx context.Context, root string) string {
 		return os.DevNull
 	}
 	return filepath.Join(dir, "git", "ignore")
-}
-
-// GitFolder returns the folder that the file .git of a linked work tree names, or "".
-func GitFolder(file string) string {
-	b, err := recordfile.Read(file, 1<<16)
-	if err != nil {
-		return ""
-	}
-	at := strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir:"))
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(filepath.Dir(file), at)
-	}
-	return at
 }
 
 // ask asks git what it ignores, and whether the cache is its own. Without a repository nothing is ignored.

@@ -33,7 +33,7 @@ func Since(ctx context.Context, repo *git.Repo, base, root string) (commit, name
 	return commit, name, paths, nil
 }
 
-// InRoot returns the path of what is in root, relative to it and with slashes. Both are real paths.
+// InRoot returns a path relative to root, with slashes, and whether it is in root. Both are real paths.
 func InRoot(root, at string) (rel string, ok bool) {
 	rel, err := filepath.Rel(root, at)
 	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
