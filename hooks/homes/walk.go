@@ -1,7 +1,6 @@
 package homes
 
 import (
-	"bufio"
 	"bytes"
 	"os"
 	"path/filepath"
@@ -17,12 +16,11 @@ const walkFile = "walk"
 
 // RecallTree returns the last walk of the tree of root; nil if there is none that can be used.
 func (at Places) RecallTree(root string) *tree.Manifest {
-	f, err := os.Open(filepath.Join(at.Kept, walkFile))
+	b, err := os.ReadFile(filepath.Join(at.Kept, walkFile))
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	m, err := tree.Recall(bufio.NewReader(f), root, process.Self().Boot)
+	m, err := tree.Recall(b, root, process.Self().Boot)
 	if err != nil {
 		return nil
 	}

@@ -92,28 +92,47 @@ func EncodeAction(command, root Digest, platform []Pair) []byte {
 const salt = "async-pipeline 1"
 
 // Directories returns the digest of the Directory that has files, which are sorted by path, and calls each with every
-// Directory in it, the deepest first.
-func Directories(files []File, each func(Digest, []byte)) Digest {
-	d, _ := directory(files, 0, each)
-	return d
+// Directory in it, the deepest first: its path, digest, and contents, which are not to be kept. each may be nil.
+func Directories(files []File, each func(dir string, d Digest, b []byte)) Digest {
+	if each == nil {
+		each = func(string, Digest, []byte) {}
+	}
+	return (&encoder{each: each}).directory(files, 0)
+}
+
+// An encoder encodes Directories.
+type encoder struct {
+	each func(dir string, d Digest, b []byte)
+	free [][]byte // buffers for what is encoded
+}
+
+// buffer returns an empty one that was used before, or nil.
+func (e *encoder) buffer() []byte {
+	if len(e.free) == 0 {
+		return nil
+	}
+	b := e.free[len(e.free)-1]
+	e.free = e.free[:len(e.free)-1]
+	return b[:0]
 }
 
 // directory encodes the folder in which the paths of files begin, all with the same first skip bytes.
-func directory(files []File, skip int, each func(Digest, []byte)) (Digest, []byte) {
+func (e *encoder) directory(files []File, skip int) Digest {
 	type folder struct {
 		name   string
 		digest Digest
 	}
 	var folders []folder
-	var b, links []byte
+	var links []byte
+	b, node := e.buffer(), e.buffer()
 	for i := 0; i < len(files); {
 		name, _, deeper := strings.Cut(files[i].Path[skip:], "/")
 		if !deeper && !files[i].Folder {
-			f := files[i]
+			f := &files[i]
 			if f.Link != "" {
 				links = appendBytes(links, 3, appendText(appendText(nil, 1, name), 2, f.Link))
 			} else {
-				node := appendDigest(appendText(nil, 1, name), 2, f.Digest)
+				node = appendDigest(appendText(node[:0], 1, name), 2, f.Digest)
 				if f.Executable {
 					node = protowire.AppendVarint(protowire.AppendTag(node, 4, protowire.VarintType), 1)
 				}
@@ -125,26 +144,32 @@ func directory(files []File, skip int, each func(Digest, []byte)) (Digest, []byt
 		end := i + 1
 		if !deeper {
 			empty := DigestOf(nil)
-			each(empty, nil)
+			e.each(files[i].Path, empty, nil)
 			folders = append(folders, folder{name, empty})
 			i = end
 			continue
 		}
-		for end < len(files) && strings.HasPrefix(files[end].Path[skip:], name+"/") {
+		below := skip + len(name) + 1
+		for end < len(files) && strings.HasPrefix(files[end].Path, files[i].Path[:below]) {
 			end++
 		}
-		d, _ := directory(files[i:end], skip+len(name)+1, each)
-		folders = append(folders, folder{name, d})
+		folders = append(folders, folder{name, e.directory(files[i:end], below)})
 		i = end
 	}
 	slices.SortFunc(folders, func(a, b folder) int { return strings.Compare(a.name, b.name) })
 	for _, f := range folders {
-		b = appendBytes(b, 2, appendDigest(appendText(nil, 1, f.name), 2, f.digest))
+		node = appendDigest(appendText(node[:0], 1, f.name), 2, f.digest)
+		b = appendBytes(b, 2, node)
 	}
 	b = append(b, links...)
 	d := DigestOf(b)
-	each(d, b)
-	return d, b
+	dir := ""
+	if skip > 0 {
+		dir = files[0].Path[:skip-1]
+	}
+	e.each(dir, d, b)
+	e.free = append(e.free, b, node)
+	return d
 }
 
 // A Node is an entry of a Directory.
@@ -435,7 +460,8 @@ func appendPair(b []byte, number protowire.Number, p Pair) []byte {
 }
 
 func appendDigest(b []byte, number protowire.Number, d Digest) []byte {
-	m := appendSet(nil, 1, d.Hash)
+	var room [96]byte
+	m := appendSet(room[:0], 1, d.Hash)
 	if d.Size != 0 {
 		m = protowire.AppendVarint(protowire.AppendTag(m, 2, protowire.VarintType), uint64(d.Size)) //nolint:gosec // a length
 	}

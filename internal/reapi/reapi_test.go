@@ -15,11 +15,11 @@ import (
 func TestDirectoryDigest(t *testing.T) {
 	t.Parallel()
 	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	if d := Directories(nil, func(Digest, []byte) {}); d.Hash != empty || d.Size != 0 {
+	if d := Directories(nil, nil); d.Hash != empty || d.Size != 0 {
 		t.Errorf("%v", d)
 	}
 	var last []byte
-	Directories([]File{{Path: "a", Digest: Digest{empty, 0}, Executable: true}, {Path: "b", Link: "a"}}, func(_ Digest, b []byte) { last = b })
+	Directories([]File{{Path: "a", Digest: Digest{empty, 0}, Executable: true}, {Path: "b", Link: "a"}}, func(_ string, _ Digest, b []byte) { last = slices.Clone(b) })
 	want := "\x0a\x47" + "\x0a\x01a" + "\x12\x42\x0a\x40" + empty // FileNode{name, digest{hash}}
 	want = strings.Replace(want, "\x0a\x47", "\x0a\x49", 1) + "\x20\x01"
 	want += "\x1a\x06" + "\x0a\x01b" + "\x12\x01a" // SymlinkNode{name, target}
@@ -62,8 +62,8 @@ func TestMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := list.Draw(t, "a"), list.Draw(t, "b")
 		blobs := map[Digest][]byte{}
-		da := Directories(a, func(d Digest, b []byte) { blobs[d] = slices.Clone(b) })
-		db := Directories(b, func(Digest, []byte) {})
+		da := Directories(a, func(_ string, d Digest, b []byte) { blobs[d] = slices.Clone(b) })
+		db := Directories(b, nil)
 		if (da == db) != slices.Equal(a, b) {
 			t.Fatalf("equal: %v", da == db)
 		}

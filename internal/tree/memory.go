@@ -1,50 +1,125 @@
 package tree
 
 import (
-	"encoding/gob"
+	"encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 )
 
-// A memory is a manifest with its stat data, as it is stored. It is gob, because names are bytes.
-type memory struct {
-	Version int
-	Root    string
-	Boot    string
-	Start   int64
-	Starts  []int64 // of the entries, where they are of several walks
-	Entries []Entry
-	Facts   []fact
-}
-
-// memoryVersion is increased when the form of a memory changes.
-const memoryVersion = 1
+// The form of a stored walk: memoryForm, then numbers as varints and texts with their length in front of them,
+//
+//	root, boot, start of the walk, number of entries, 1 if each entry has a start of its own, else 0
+//	for each entry: path, mode, size, digest, link, the five numbers of its fact, and its start
+//
+// A library's form would take several times as long to read, and each warm run of the cache reads one.
+const memoryForm = "async-pipeline walk 2\n"
 
 // Save writes m, a walk of root, for Recall. boot identifies the start of the machine. Entries for which secret
 // returns true are left out: a digest of a short text gives it away.
 func (m *Manifest) Save(w io.Writer, root, boot string, secret func(path string) bool) error {
-	stored := memory{Version: memoryVersion, Root: root, Boot: boot, Start: m.start}
-	for i, e := range m.Entries {
-		if i < len(m.facts) && !secret(e.Path) {
-			stored.Entries, stored.Facts = append(stored.Entries, e), append(stored.Facts, m.facts[i])
-			if m.starts != nil {
-				stored.Starts = append(stored.Starts, m.starts[i])
-			}
+	var kept []int
+	for i := range m.facts {
+		if !secret(m.Entries[i].Path) {
+			kept = append(kept, i)
 		}
 	}
-	return gob.NewEncoder(w).Encode(stored)
+	b := make([]byte, 0, 160*(len(kept)+1))
+	b = append(b, memoryForm...)
+	b = appendText(appendText(b, root), boot)
+	b = binary.AppendVarint(b, m.start)
+	b = binary.AppendVarint(b, int64(len(kept)))
+	own := int64(0)
+	if m.starts != nil {
+		own = 1
+	}
+	b = binary.AppendVarint(b, own)
+	for _, i := range kept {
+		e, f := &m.Entries[i], &m.facts[i]
+		b = appendText(b, e.Path)
+		b = binary.AppendVarint(b, int64(e.Mode))
+		b = binary.AppendVarint(b, e.Size)
+		b = appendText(appendText(b, e.Digest), e.Link)
+		for _, n := range []int64{int64(f.Dev), int64(f.Ino), f.Size, f.Mtime, f.Ctime} { //nolint:gosec // their bits are kept
+			b = binary.AppendVarint(b, n)
+		}
+		if own == 1 {
+			b = binary.AppendVarint(b, m.starts[i])
+		}
+	}
+	_, err := w.Write(b)
+	return err
 }
 
-// Recall reads a manifest that Save wrote, for Options.Known. The error is not nil if it is of another root, or of
-// another start of the machine: after a power cut the files may be other ones with the same stat data.
-func Recall(r io.Reader, root, boot string) (*Manifest, error) {
-	var m memory
-	if err := gob.NewDecoder(r).Decode(&m); err != nil {
-		return nil, err
-	}
-	if m.Version != memoryVersion || m.Root != root || m.Boot != boot || len(m.Entries) != len(m.Facts) ||
-		m.Starts != nil && len(m.Starts) != len(m.Entries) {
-		return nil, errors.New("the stored walk is not of this tree")
-	}
-	return &Manifest{Entries: m.Entries, facts: m.Facts, start: m.Start, starts: m.Starts}, nil
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendVarint(b, int64(len(s))), s...)
 }
+
+var errOtherTree = errors.New("the stored walk is not of this tree")
+
+// Recall reads a manifest that Save wrote, for Options.Known. The error is not nil if it is of another root, or of
+// another start of the machine: after a power cut the files may be other ones with the same stat data. All texts of the
+// manifest share one piece of memory.
+func Recall(b []byte, root, boot string) (*Manifest, error) {
+	d := decoder{b: b, text: string(b)}
+	if d.take(int64(len(memoryForm))) != memoryForm || d.word() != root || d.word() != boot {
+		return nil, errOtherTree
+	}
+	m := &Manifest{start: d.number()}
+	n, own := d.number(), d.number()
+	const least = 10 // bytes of an entry
+	if n < 0 || n > int64(len(b))/least {
+		return nil, errOtherTree
+	}
+	m.Entries, m.facts = make([]Entry, n), make([]fact, n)
+	if own == 1 {
+		m.starts = make([]int64, n)
+	}
+	for i := range m.Entries {
+		//nolint:gosec // the bits are those that were stored
+		m.Entries[i] = Entry{Path: d.word(), Mode: fs.FileMode(d.number()), Size: d.number(), Digest: d.word(), Link: d.word()}
+		//nolint:gosec // the same
+		m.facts[i] = fact{Dev: uint64(d.number()), Ino: uint64(d.number()), Size: d.number(), Mtime: d.number(), Ctime: d.number()}
+		if own == 1 {
+			m.starts[i] = d.number()
+		}
+		if i > 0 && m.Entries[i-1].Path >= m.Entries[i].Path { // a walk relies on the order
+			return nil, errOtherTree
+		}
+	}
+	if d.broken || d.at != len(b) {
+		return nil, errOtherTree
+	}
+	return m, nil
+}
+
+// A decoder reads what Save writes. Where something else is there it is broken, and what it returns means nothing.
+type decoder struct {
+	b      []byte
+	text   string // b
+	at     int
+	broken bool
+}
+
+func (d *decoder) number() int64 {
+	n, size := binary.Varint(d.b[d.at:])
+	if size <= 0 {
+		d.broken = true
+		return 0
+	}
+	d.at += size
+	return n
+}
+
+// take returns the next n bytes.
+func (d *decoder) take(n int64) string {
+	if n < 0 || n > int64(len(d.b)-d.at) {
+		d.broken = true
+		return ""
+	}
+	from := d.at
+	d.at += int(n)
+	return d.text[from:d.at]
+}
+
+func (d *decoder) word() string { return d.take(d.number()) }

@@ -27,14 +27,14 @@ func TestRecall(t *testing.T) {
 	must(t, walked.Save(&stored, root, "boot", func(p string) bool { return strings.HasPrefix(p, ".env") }))
 	text := stored.Bytes()
 	for _, c := range []struct{ root, boot string }{{"other", "boot"}, {root, "other"}} {
-		if m, err := Recall(bytes.NewReader(text), c.root, c.boot); m != nil || err == nil {
+		if m, err := Recall(text, c.root, c.boot); m != nil || err == nil {
 			t.Errorf("%s, %s: recalled", c.root, c.boot)
 		}
 	}
-	if m, err := Recall(bytes.NewReader(text[:len(text)/2]), root, "boot"); m != nil || err == nil {
+	if m, err := Recall(text[:len(text)/2], root, "boot"); m != nil || err == nil {
 		t.Error("half of it was recalled")
 	}
-	known, err := Recall(bytes.NewReader(text), root, "boot")
+	known, err := Recall(text, root, "boot")
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(root, "changed"), []byte("chanGed"), 0o600))
 	must(t, os.Chtimes(filepath.Join(root, "changed"), old, old)) // its ctime shows it

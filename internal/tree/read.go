@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A fact has the stat data that tell an unchanged file from a changed one. The zero fact matches no file. The
-// fields are exported because they are stored as gob.
+// A fact has the stat data that tell an unchanged file from a changed one. The zero fact matches no file.
 type fact struct {
 	Dev, Ino           uint64
 	Size, Mtime, Ctime int64 // bytes, ns, ns
@@ -41,26 +40,24 @@ func Settled(mtime, ctime, start int64) bool {
 
 func (f fact) settled(start int64) bool { return Settled(f.Mtime, f.Ctime, start) }
 
-// cached returns the entry of a file that an earlier walk read, if the file has not changed since.
-func (m *Manifest) cached(path string, now fact) (Entry, bool) {
-	if m == nil || len(m.facts) != len(m.Entries) {
-		return Entry{}, false
-	}
-	i, ok := m.index(path)
-	if !ok || m.facts[i] != now || !now.settled(m.startOf(i)) || !m.Entries[i].Mode.IsRegular() {
-		return Entry{}, false
-	}
-	return m.Entries[i], true
+// unchanged reports whether the i-th entry is a file that has not changed since it was read.
+func (m *Manifest) unchanged(i int, now fact) bool {
+	return m.facts[i] == now && now.settled(m.startOf(i)) && m.Entries[i].Mode.IsRegular()
 }
 
 // maxReads is how often a file that changes while it is read is read.
 const maxReads = 3
 
-// addFile reads a file that st says is regular; errReplaced when it is not.
-func (h *worker) addFile(f *folder, name, path string, st *unix.Stat_t) error {
-	if e, ok := h.o.Known.cached(path, factOf(st)); ok {
-		e.Mode = modeOf(st)
-		h.found = append(h.found, &item{e, factOf(st)})
+// addFile reads a file that st says is regular; errReplaced when it is not. at is as in take. What is read
+// again counts as anew, so that it is remembered as read by this walk.
+func (h *worker) addFile(f *folder, name, path string, at int, st *unix.Stat_t) error {
+	if at >= 0 && h.known.unchanged(at, factOf(st)) {
+		if e := h.known.Entries[at]; e.Mode != modeOf(st) {
+			e.Mode = modeOf(st)
+			h.found = append(h.found, &item{e, factOf(st)})
+		} else {
+			h.same = append(h.same, at)
+		}
 		return nil
 	}
 	for try := 1; ; try++ {
@@ -130,8 +127,8 @@ func (h *worker) readFile(dir int, name, path string) (_ *item, steady bool, err
 	return &item{e, factOf(&after)}, factOf(&before) == factOf(&after) && size == after.Size, nil
 }
 
-// addLink reads the text of a symlink.
-func (h *worker) addLink(f *folder, name, path string) error {
+// addLink reads the text of a symlink. at is as in take.
+func (h *worker) addLink(f *folder, name, path string, at int) error {
 	text, err := readlinkat(f.fd, name)
 	switch {
 	case errors.Is(err, unix.EINVAL):
@@ -141,7 +138,7 @@ func (h *worker) addLink(f *folder, name, path string) error {
 	}
 	sum := sha256.Sum256([]byte(text))
 	e := Entry{Path: path, Mode: fs.ModeSymlink | 0o777, Size: int64(len(text)), Digest: digest(sum[:]), Link: text}
-	h.found = append(h.found, &item{Entry: e})
+	h.take(at, &item{Entry: e})
 	return nil
 }
 

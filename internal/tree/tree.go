@@ -30,6 +30,7 @@ type Omitted struct {
 type Manifest struct {
 	Entries []Entry
 	Omitted []Omitted // sorted by path
+	Anew    []int     // of a walk: places in Entries of what was read anew, as Options.Known does not have it like that; ascending
 
 	facts []fact // stat facts of Entries, same order; nil when the manifest was read from JSON. For Options.Known
 	start int64  // when the walk began, ns since 1970
@@ -67,7 +68,8 @@ func (m *Manifest) replace(part *Manifest, from, to string) bool {
 	if slices.Equal(m.Entries[a:b], part.Entries[c:d]) && slices.Equal(m.facts[a:b], part.facts[c:d]) {
 		return false
 	}
-	if m.starts == nil {
+	if m.starts == nil { // another manifest may have the same entries: see Options.Known
+		m.Entries, m.facts = slices.Clone(m.Entries), slices.Clone(m.facts)
 		m.starts = slices.Repeat([]int64{m.start}, len(m.Entries))
 	}
 	m.Entries = slices.Replace(m.Entries, a, b, part.Entries[c:d]...)
@@ -115,6 +117,12 @@ func (m *Manifest) Find(path string) (Entry, bool) {
 		return m.Entries[i], true
 	}
 	return Entry{}, false
+}
+
+// HasBelow reports whether something is in a folder.
+func (m *Manifest) HasBelow(dir string) bool {
+	i, _ := m.index(dir + "/")
+	return i < len(m.Entries) && strings.HasPrefix(m.Entries[i].Path, dir+"/")
 }
 
 func (m *Manifest) index(path string) (int, bool) {

@@ -23,12 +23,13 @@ import (
 // Options of a walk. The zero value takes everything but .git (a folder or a file, at any depth) and .async (at the
 // root).
 type Options struct {
-	// Skip returns true to leave out path, and all below it if it is a folder. Such paths are not in Omitted. Calls
-	// never overlap. It is not called for .git and the .async of the root, which are always left out.
+	// Skip returns true to leave out path, and all below it if it is a folder. Such paths are not in Omitted. Several
+	// goroutines call it. It is not called for .git and the .async of the root, which are always left out.
 	Skip func(path string, isDir bool) bool
 
 	// Known is an earlier walk of the same place: a file is not read again when device, inode, size, mtime and
-	// ctime (ns) are the same and it was not touched since that walk began (git's rule for racily clean files).
+	// ctime (ns) are the same and it was not touched since that walk began (git's rule for racily clean files). The
+	// manifest of the walk may share its entries: they must not be changed.
 	Known *Manifest
 
 	// Only are the paths to walk, each with all below it, nil for all. The folders on the way to one are listed in the
@@ -90,10 +91,13 @@ func outermost(paths []string) []string {
 
 func (w *walk) run(root string, dir *os.File) (*Manifest, error) {
 	m := &Manifest{start: time.Now().UnixNano()}
+	if w.known = w.o.Known; w.known == nil || len(w.known.facts) != len(w.known.Entries) {
+		w.known = &Manifest{}
+	}
 	if w.ways != nil && len(w.ways) == 0 {
 		return m, dir.Close()
 	}
-	w.Push(job{in: &folder{file: dir, fd: int(dir.Fd())}})
+	w.Push(job{in: &folder{file: dir, fd: int(dir.Fd()), to: len(w.known.Entries)}})
 	workers := make([]*worker, min(max(2, runtime.GOMAXPROCS(0)), 8))
 	var wg sync.WaitGroup
 	for i := range workers {
@@ -104,29 +108,55 @@ func (w *walk) run(root string, dir *os.File) (*Manifest, error) {
 	if err := w.Err(); err != nil {
 		return nil, fmt.Errorf("walk %s: %w", root, err)
 	}
-	m.merge(workers)
+	m.merge(w.known, workers)
 	return m, nil
 }
 
-// merge merges the results of the workers, each already sorted.
-func (m *Manifest) merge(workers []*worker) {
-	n := 0
+// merge merges the results of the workers. What each of them found anew is sorted already.
+func (m *Manifest) merge(known *Manifest, workers []*worker) {
+	anew, first, end := 0, len(known.Entries), 0
 	for _, h := range workers {
-		n += len(h.found)
+		anew += len(h.found)
+		for _, i := range h.same {
+			first, end = min(first, i), max(end, i+1)
+		}
 		m.Omitted = append(m.Omitted, h.omitted...)
 	}
-	m.Entries, m.facts = make([]Entry, 0, n), make([]fact, 0, n)
-	for range n {
+	slices.SortFunc(m.Omitted, func(a, b Omitted) int { return strings.Compare(a.Path, b.Path) })
+	kept := 0
+	same := make([]bool, max(0, end-first)) // of the entries of known from first to end
+	for _, h := range workers {
+		for _, i := range h.same {
+			if !same[i-first] { // a folder that changes may list a name twice
+				same[i-first] = true
+				kept++
+			}
+		}
+	}
+	if anew == 0 && kept == len(known.Entries) {
+		m.Entries, m.facts = known.Entries, known.facts
+		return
+	}
+	m.Entries, m.facts, m.Anew = make([]Entry, 0, anew+kept), make([]fact, 0, anew+kept), make([]int, 0, anew)
+	for i := first; len(m.Entries) < anew+kept; {
+		for i < end && !same[i-first] {
+			i++
+		}
 		var least *worker
 		for _, h := range workers {
 			if len(h.found) > 0 && (least == nil || h.found[0].Path < least.found[0].Path) {
 				least = h
 			}
 		}
+		if i < end && (least == nil || known.Entries[i].Path < least.found[0].Path) {
+			m.Entries, m.facts = append(m.Entries, known.Entries[i]), append(m.facts, known.facts[i])
+			i++
+			continue
+		}
+		m.Anew = append(m.Anew, len(m.Entries))
 		m.Entries, m.facts = append(m.Entries, least.found[0].Entry), append(m.facts, least.found[0].fact)
 		least.found = least.found[1:]
 	}
-	slices.SortFunc(m.Omitted, func(a, b Omitted) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // A folder waits to be listed, or is open while jobs in it are left.
@@ -139,6 +169,9 @@ type folder struct {
 	file *os.File
 	fd   int
 	refs atomic.Int32 // work that needs file open
+
+	at       int // its entry in the walk that is known; -1: it has none
+	from, to int // the entries there of what is below it
 }
 
 func (f *folder) join(name string) string {
@@ -146,6 +179,21 @@ func (f *folder) join(name string) string {
 		return name
 	}
 	return f.path + "/" + name
+}
+
+// place returns the first entry of known below f whose path is not less than that of name in f. have is whether it is that
+// path.
+func (f *folder) place(known *Manifest, name string) (i int, have bool) {
+	if f.from == f.to {
+		return f.from, false
+	}
+	skip := 0
+	if f.path != "" {
+		skip = len(f.path) + 1
+	}
+	i, have = slices.BinarySearchFunc(known.Entries[f.from:f.to], name,
+		func(e Entry, name string) int { return strings.Compare(e.Path[skip:], name) })
+	return f.from + i, have
 }
 
 // release ends one use of the open folder.
@@ -164,11 +212,11 @@ type job struct {
 // A walk is what the workers share.
 type walk struct {
 	Stack[job]
-	ctx  context.Context
-	o    Options
-	ways map[string][]string // see waysTo; nil for everything
-	skip sync.Mutex          // locked while Skip is called
-	seen func()              // for tests: called when a file has been read, before its stat data are compared
+	ctx   context.Context
+	o     Options
+	known *Manifest           // the one of o; empty where it has no stat data
+	ways  map[string][]string // see waysTo; nil for everything
+	seen  func()              // for tests: called when a file has been read, before its stat data are compared
 }
 
 type item struct {
@@ -179,7 +227,8 @@ type item struct {
 // A worker does jobs and collects what it found.
 type worker struct {
 	*walk
-	found   []*item
+	same    []int   // the entries of known that are as they were
+	found   []*item // what is not among them
 	omitted []Omitted
 	buf     []byte
 }
@@ -224,7 +273,7 @@ func (h *worker) list(f *folder) error {
 		if err != nil || f.file == nil {
 			return err
 		}
-		h.found = append(h.found, &item{Entry: Entry{Path: f.path, Mode: fs.ModeDir | f.perm}})
+		h.take(f.at, &item{Entry: Entry{Path: f.path, Mode: fs.ModeDir | f.perm}})
 	}
 	f.refs.Store(1)
 	defer f.release()
@@ -308,34 +357,42 @@ func (h *worker) addNames(f *folder, names []string) error {
 }
 
 func (h *worker) add(f *folder, name string) error {
-	path := f.join(name)
+	path, at := "", -1
+	if i, have := f.place(h.known, name); have {
+		path, at = h.known.Entries[i].Path, i
+	} else {
+		path = f.join(name)
+	}
 	var st unix.Stat_t
 	if err := fstatat(f.fd, name, &st); err != nil {
 		return h.openFailed(path, err)
 	}
 	mode := modeOf(&st)
 	switch {
-	case h.isSkipped(path, mode.IsDir()):
+	case h.o.Skip != nil && h.o.Skip(path, mode.IsDir()):
 	case mode.IsDir():
 		f.refs.Add(1)
-		h.Push(job{in: &folder{up: f, name: name, path: path, id: factOf(&st), perm: mode.Perm()}})
+		below := &folder{up: f, name: name, path: path, id: factOf(&st), perm: mode.Perm(), at: at}
+		below.from, _ = f.place(h.known, name+"/")
+		below.to, _ = f.place(h.known, name+"0") // 0 follows /
+		h.Push(job{in: below})
 	case mode.Type() == fs.ModeSymlink:
-		return h.addLink(f, name, path)
+		return h.addLink(f, name, path, at)
 	case mode.IsRegular():
-		return h.addFile(f, name, path, &st)
+		return h.addFile(f, name, path, at, &st)
 	default:
 		h.omit(path, "special")
 	}
 	return nil
 }
 
-func (h *worker) isSkipped(path string, isDir bool) bool {
-	if h.o.Skip == nil {
-		return false
+// take adds what was found at a path. at is the entry of known that has this path; -1: there is none.
+func (h *worker) take(at int, it *item) {
+	if at >= 0 && h.known.Entries[at] == it.Entry && h.known.facts[at] == it.fact {
+		h.same = append(h.same, at)
+		return
 	}
-	h.skip.Lock()
-	defer h.skip.Unlock()
-	return h.o.Skip(path, isDir)
+	h.found = append(h.found, it)
 }
 
 func modeOf(st *unix.Stat_t) fs.FileMode {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -163,13 +164,7 @@ func TestWalkSkip(t *testing.T) {
 	for i := range 300 {
 		put(t, root, fmt.Sprintf("skip too/%d/f=", i))
 	}
-	var inside atomic.Int32
 	m := mustWalk(t, root, Options{Skip: func(path string, isDir bool) bool {
-		if inside.Add(1) != 1 {
-			t.Error("Skip called by two goroutines at once")
-		}
-		defer inside.Add(-1)
-		time.Sleep(50 * time.Microsecond)
 		if strings.HasPrefix(path, "skip/") || strings.Contains(path, ".git") {
 			t.Errorf("Skip was asked about %s", path)
 		}
@@ -186,9 +181,9 @@ func TestWalkCancelled(t *testing.T) {
 		put(t, root, fmt.Sprintf("d%d/f=x", i))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	n := 0
+	var n atomic.Int32
 	_, err := Walk(ctx, root, Options{Skip: func(string, bool) bool {
-		if n++; n == 20 {
+		if n.Add(1) == 20 {
 			cancel()
 		}
 		return false
@@ -416,9 +411,9 @@ func TestWalkClosesWhatItOpens(t *testing.T) {
 	before := open()
 	for i := range 30 {
 		ctx, cancel := context.WithCancel(context.Background())
-		n := 0
+		var n atomic.Int32
 		_, _ = Walk(ctx, root, Options{Skip: func(string, bool) bool {
-			if n++; n == i*10 {
+			if n.Add(1) == int32(i*10) {
 				cancel()
 			}
 			return false
@@ -489,11 +484,105 @@ func TestWalkOnly(t *testing.T) {
 	known.Update(mustWalk(t, root, Options{Only: only, Known: known}), only)
 	var b bytes.Buffer
 	must(t, known.Save(&b, root, "boot", func(string) bool { return false }))
-	again, err := Recall(&b, root, "boot")
+	again, err := Recall(b.Bytes(), root, "boot")
 	must(t, err)
 	for i, e := range again.Entries {
 		if start, want := again.startOf(i), known.startOf(i); start != want || strings.Contains(" top a/b/one a/b/new ", " "+e.Path+" ") == (start == known.start) {
 			t.Errorf("%s was found by a walk of %d, want %d", e.Path, start, want)
 		}
+	}
+}
+
+// A walk that knows an earlier one finds what a walk that knows nothing does, whatever happened in between. The names are
+// near / in the order of bytes, where a folder and what is in it are apart.
+func TestKnownRandom(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		root := t.TempDir()
+		var known *Manifest
+		name := func() string {
+			parts := make([]string, 1+r.IntN(3))
+			for i := range parts {
+				parts[i] = []string{"a", "a-", "a0", "a.b", "b"}[r.IntN(5)]
+			}
+			return filepath.Join(append([]string{root}, parts...)...)
+		}
+		for round := range 6 {
+			for range 1 + r.IntN(12) {
+				p := name()
+				switch r.IntN(6) {
+				case 0:
+					_ = os.RemoveAll(p)
+				case 1:
+					_ = os.Rename(p, name())
+				case 2:
+					_ = os.Symlink(name(), p)
+				case 3:
+					_ = os.Chmod(p, 0o700)
+				default:
+					_ = os.MkdirAll(filepath.Dir(p), 0o755)
+					_ = os.WriteFile(p, []byte(strconv.Itoa(r.IntN(3))), 0o600)
+				}
+			}
+			if r.IntN(2) == 0 {
+				time.Sleep(2 * time.Duration(tick)) // else all is read again
+			}
+			var only []string
+			if round > 2 && r.IntN(2) == 0 {
+				only = []string{"a", "a-/b", strings.TrimPrefix(name(), root+"/")}
+			}
+			want := mustWalk(t, root, Options{Only: only})
+			got := mustWalk(t, root, Options{Only: only, Known: known})
+			if !slices.Equal(got.Entries, want.Entries) || !slices.Equal(got.facts, want.facts) || !slices.Equal(got.Omitted, want.Omitted) {
+				t.Fatalf("seed %d, round %d, only %q:\n%v\nwant\n%v", seed, round, only, got.Entries, want.Entries)
+			}
+			for i, e := range got.Entries {
+				was, there := Entry{}, false
+				if known != nil {
+					was, there = known.Find(e.Path)
+				}
+				if anew := slices.Contains(got.Anew, i); !anew && (!there || was != e) {
+					t.Fatalf("seed %d, round %d: %v is anew: %v, was %v", seed, round, e, anew, was)
+				}
+			}
+			if only == nil {
+				known = got
+			} else if known != nil {
+				known.Update(got, only)
+			}
+		}
+	}
+}
+
+// What was stored and is damaged is never recalled in part, and does no harm.
+func TestRecallDamaged(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, name := range []string{"a", "b/c", "b/d"} {
+		put(t, root, name+"="+name)
+	}
+	must(t, os.Symlink("a", filepath.Join(root, "link")))
+	m := mustWalk(t, root, Options{})
+	var stored bytes.Buffer
+	must(t, m.Save(&stored, root, "boot", func(string) bool { return false }))
+	got, err := Recall(stored.Bytes(), root, "boot")
+	if err != nil || !slices.Equal(got.Entries, m.Entries) || !slices.Equal(got.facts, m.facts) || got.start != m.start {
+		t.Fatalf("%v\n%v\n%v", err, got, m)
+	}
+	for i := range stored.Len() {
+		if m, err := Recall(stored.Bytes()[:i], root, "boot"); m != nil || err == nil {
+			t.Errorf("the first %d bytes were recalled", i)
+		}
+		for _, to := range []byte{0, 1, 0x7f, 0xff} {
+			b := bytes.Clone(stored.Bytes())
+			b[i] = to
+			if known, err := Recall(b, root, "boot"); err == nil {
+				mustWalk(t, root, Options{Known: known})
+			}
+		}
+	}
+	if m, err := Recall(append(stored.Bytes(), 0), root, "boot"); m != nil || err == nil {
+		t.Error("with a byte more it was recalled")
 	}
 }

@@ -236,7 +236,7 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set
 		if err != nil {
 			return err
 		}
-		root := reapi.Directories(inputs, func(reapi.Digest, []byte) {})
+		root := reapi.Directories(inputs, nil)
 		made, err := c.describe(ctx, e.task, d, root, set)
 		if err != nil {
 			return err

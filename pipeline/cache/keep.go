@@ -58,7 +58,7 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		return nil
 	}
 	blobs := map[reapi.Digest][]byte{}
-	root := reapi.Directories(inputs, func(d reapi.Digest, b []byte) { blobs[d] = slices.Clone(b) })
+	root := reapi.Directories(inputs, func(_ string, d reapi.Digest, b []byte) { blobs[d] = slices.Clone(b) })
 	e.NotStored = c.changed(ctx, e, s, v, inputs, root)
 	e.Unchanged = new(e.NotStored == "")
 	if e.NotStored == "" {
@@ -104,7 +104,7 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 		return
 	}
 	blobs := map[reapi.Digest][]byte{}
-	root := reapi.Directories(inputs, func(d reapi.Digest, b []byte) { blobs[d] = slices.Clone(b) })
+	root := reapi.Directories(inputs, func(_ string, d reapi.Digest, b []byte) { blobs[d] = slices.Clone(b) })
 	e.Unchanged = new(c.changed(ctx, e, nil, v, inputs, root) == "")
 	if !*e.Unchanged {
 		return
@@ -122,7 +122,7 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 		return "its inputs changed while it ran: " + firstDifference(e.inputs, inputs)
 	}
 	for _, f := range inputs {
-		if v.Changed(f.Path) > e.at && f.Digest != files.NameOnly { // and back again
+		if v.ChangedAfter(f.Path, e.at) && f.Digest != files.NameOnly { // and back again
 			return "its inputs changed while it ran: " + f.Path
 		}
 	}

@@ -48,7 +48,7 @@ func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *reads.Set) (made
 	if err != nil {
 		return made, nil, err
 	}
-	made, err = c.describe(ctx, t, d, reapi.Directories(inputs, func(reapi.Digest, []byte) {}), set)
+	made, err = c.describe(ctx, t, d, reapi.Directories(inputs, nil), set)
 	return made, inputs, err
 }
 

@@ -95,7 +95,9 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []rea
 		return "env " + name + " changed"
 	})...)
 	if last.Inputs != now.Inputs {
-		paths := c.changedPaths(reapi.Digest{Hash: last.Inputs, Size: last.InputBytes}, "", inputs)
+		folders := map[string]reapi.Digest{}
+		reapi.Directories(inputs, func(dir string, d reapi.Digest, _ []byte) { folders[dir] = d })
+		paths := c.changedPaths(reapi.Digest{Hash: last.Inputs, Size: last.InputBytes}, "", inputs, folders)
 		for i, p := range paths {
 			if by := c.maker(t, pathOf(p)); by != "" {
 				paths[i] = fmt.Sprintf("%s, an output of %s", p, by)
@@ -169,8 +171,9 @@ func changedPairs(was, is map[string]string, say func(string) string) (all []str
 // mostPaths bounds how many changed paths are looked for.
 const mostPaths = 1000
 
-// changedPaths compares a Directory of the store, which is at prefix, with the files that are there now.
-func (c *Cache) changedPaths(was reapi.Digest, prefix string, now []reapi.File) []string {
+// changedPaths compares a Directory of the store, which is at prefix, with the files that are there now. folders are the
+// digests of all folders now, by their paths.
+func (c *Cache) changedPaths(was reapi.Digest, prefix string, now []reapi.File, folders map[string]reapi.Digest) []string {
 	b, err := c.store.get(was)
 	var old []reapi.Node
 	if err == nil {
@@ -198,8 +201,8 @@ func (c *Cache) changedPaths(was reapi.Digest, prefix string, now []reapi.File) 
 		case h.folder != (o.Below.Hash != ""):
 			all = append(all, prefix+h.name+" changed")
 		case h.folder:
-			if reapi.Directories(relative(h.files, len(prefix)+len(h.name)+1), func(reapi.Digest, []byte) {}) != o.Below {
-				all = append(all, c.changedPaths(o.Below, prefix+h.name+"/", h.files)...)
+			if folders[prefix+h.name] != o.Below {
+				all = append(all, c.changedPaths(o.Below, prefix+h.name+"/", h.files, folders)...)
 			}
 		case h.files[0].Digest != o.Digest || h.files[0].Link != o.Link:
 			all = append(all, prefix+h.name+" changed")
@@ -259,18 +262,6 @@ func headsOf(list []reapi.File, skip int) (all []head) {
 		list = list[end:]
 	}
 	slices.SortFunc(all, func(a, b head) int { return strings.Compare(a.name, b.name) })
-	return all
-}
-
-// relative returns list with paths behind the first skip bytes. An empty folder itself becomes no file.
-func relative(list []reapi.File, skip int) []reapi.File {
-	all := make([]reapi.File, 0, len(list))
-	for _, f := range list {
-		if len(f.Path) > skip {
-			f.Path = f.Path[skip:]
-			all = append(all, f)
-		}
-	}
 	return all
 }
 

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -38,6 +39,7 @@ type Memory struct {
 
 	loaded bool
 	walked bool     // known is of this run
+	last   *View    // of all of known and ignore; nil: there is none
 	made   []string // what appeared since git was asked what it ignores, and no task looked at as an input
 	global string   // the person's own file of rules for all repositories
 	stale  bool     // what is stored is older than known
@@ -80,7 +82,7 @@ const limitWalk = 1 << 30
 func (m *Memory) load() {
 	m.loaded = true
 	if b, err := recordfile.Read(filepath.Join(m.Dir, "walk"), limitWalk); err == nil {
-		m.known, _ = tree.Recall(bytes.NewReader(b), m.Root, process.Self().Boot) // what cannot be read is not known
+		m.known, _ = tree.Recall(b, m.Root, process.Self().Boot) // what cannot be read is not known
 	}
 	if b, err := recordfile.Read(filepath.Join(m.Dir, "ignored.json"), limitMemory); err != nil ||
 		json.Unmarshal(b, &m.ignore) != nil {
@@ -139,12 +141,17 @@ func (m *Memory) Look(ctx context.Context) (*View, error) {
 			return nil, err
 		}
 	}
-	if m.known == nil || !slices.Equal(m.known.Entries, found.Entries) {
-		m.stale = true
+	same := m.known != nil && len(found.Anew) == 0 && len(found.Entries) == len(m.known.Entries)
+	if same && m.last != nil && slices.Equal(found.Omitted, m.last.broken) {
+		m.known, m.walked = found, true
+		maps.DeleteFunc(m.last.chosen, func(_ string, c choice) bool { return c.links || c.err != nil })
+		return m.last, nil
 	}
+	m.stale = m.stale || !same
 	m.known, m.walked = found, true
 	m.noteRules()
-	return m.view(found), nil
+	m.last = m.view(found)
+	return m.last, nil
 }
 
 // A Scope is what a task has to do with, of a tree.
@@ -179,7 +186,12 @@ func (m *Memory) Part(ctx context.Context, of Scope) (_ *View, ok bool, err erro
 	}
 	m.made = append(m.made, fresh...)
 	if m.known.Update(found, paths) {
-		m.stale = true
+		m.stale, m.last = true, nil
+	}
+	if m.last != nil && len(found.Omitted) == 0 && len(m.last.broken) == 0 {
+		v := *m.last
+		v.only = of.Paths
+		return &v, true, nil
 	}
 	return m.view(found), true, nil
 }
@@ -251,7 +263,7 @@ func (m *Memory) unknown(found *tree.Manifest, only []string) (fresh []string, r
 	if m.known == nil {
 		return nil, true
 	}
-	for i := range found.Entries {
+	for _, i := range found.Anew {
 		e := &found.Entries[i]
 		old, ok := m.known.Find(e.Path)
 		switch {
@@ -318,6 +330,7 @@ func globalRules(ctx context.Context, root string) string {
 // ask asks git what it ignores, and whether the cache is its own. Without a repository nothing is ignored.
 func (m *Memory) ask(ctx context.Context, rules string) error {
 	m.ignore, m.made = ignoreList{}, nil
+	m.last, m.stale = nil, true
 	if err := foreign(ctx, m.Dir); err != nil {
 		return err
 	}

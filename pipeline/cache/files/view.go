@@ -19,11 +19,13 @@ import (
 
 // A View is what the tree had at one moment: what git does not ignore, and what patterns name below ignored folders.
 type View struct {
-	files   []reapi.File     // files, links and empty folders, sorted by path
-	changed map[string]int64 // when a file was last changed in any way, ns since 1970
-	ignored []bool           // of files: git ignores it
+	files   []reapi.File // files, links and empty folders, sorted by path
+	changed []int64      // of files: when it was last changed in any way, ns since 1970
+	latest  int64        // of changed
+	ignored []bool       // of files: git ignores it
 	broken  []tree.Omitted
 	top     []string // the ignored paths, topmost, sorted; a folder without its slash
+	only    []string // what else is in it may have changed since; nil: nothing may
 
 	chosen map[string]choice // by patterns, joined
 }
@@ -31,19 +33,20 @@ type View struct {
 // A choice is the files that patterns choose, or why they cannot be told.
 type choice struct {
 	files []reapi.File
+	links bool // some are links: what they lead to counts, too
 	err   error
 }
 
 // view makes a view of a walk.
 func (m *Memory) view(found *tree.Manifest) *View {
-	v := &View{top: m.ignore.Top, broken: found.Omitted, chosen: map[string]choice{}, changed: map[string]int64{}}
-	v.files = make([]reapi.File, 0, len(found.Entries))
+	v := &View{top: m.ignore.Top, broken: found.Omitted, chosen: map[string]choice{}}
+	v.files, v.changed = make([]reapi.File, 0, len(found.Entries)), make([]int64, 0, len(found.Entries))
 	for i := range found.Entries {
 		e := &found.Entries[i]
 		f := reapi.File{Path: e.Path}
 		switch {
 		case e.Mode.IsDir():
-			if i+1 < len(found.Entries) && Within(found.Entries[i+1].Path, e.Path) {
+			if i+1 < len(found.Entries) && Within(found.Entries[i+1].Path, e.Path) || found.HasBelow(e.Path) {
 				continue
 			}
 			f.Folder = true
@@ -52,12 +55,10 @@ func (m *Memory) view(found *tree.Manifest) *View {
 		default:
 			f.Digest = reapi.Digest{Hash: strings.TrimPrefix(e.Digest, "sha256:"), Size: e.Size}
 			f.Executable, f.Mode = e.Mode&0o100 != 0, reapi.Restricted(e.Mode)
-			v.changed[e.Path] = found.Changed(i)
 		}
-		v.files = append(v.files, f)
+		v.files, v.changed = append(v.files, f), append(v.changed, found.Changed(i))
+		v.latest = max(v.latest, found.Changed(i))
 	}
-	// A folder a and a file a-b sort otherwise than their paths: what follows a folder need not be in it.
-	v.files = slices.DeleteFunc(v.files, func(f reapi.File) bool { return f.Folder && v.HasBelow(f.Path) })
 	v.ignored = make([]bool, len(v.files))
 	if len(v.top) > 0 {
 		for i := range v.files {
@@ -78,11 +79,15 @@ func HasBelow(all []reapi.File, dir string) bool {
 
 // Find returns the file at p.
 func (v *View) Find(p string) (reapi.File, bool) {
-	i, ok := slices.BinarySearchFunc(v.files, p, func(f reapi.File, p string) int { return strings.Compare(f.Path, p) })
-	if !ok {
+	i, ok := v.place(p)
+	if !ok || v.only != nil && !slices.ContainsFunc(v.only, func(dir string) bool { return Within(p, dir) }) {
 		return reapi.File{}, false
 	}
 	return v.files[i], true
+}
+
+func (v *View) place(p string) (int, bool) {
+	return slices.BinarySearchFunc(v.files, p, func(f reapi.File, p string) int { return strings.Compare(f.Path, p) })
 }
 
 // below returns the range of files that a folder has; "" has all.
@@ -99,11 +104,11 @@ func (v *View) below(dir string) (from, to int) {
 // are the outputs of the task itself.
 func (v *View) Inputs(root string, texts, own []string) ([]reapi.File, error) {
 	key := strings.Join(texts, "\x00") + "\x00\x00" + strings.Join(own, "\x00")
-	if c, ok := v.chosen[key]; ok {
+	if c, ok := v.chosen[key]; ok && (v.only == nil || !c.links && c.err == nil) {
 		return c.files, c.err
 	}
 	files, err := v.choose(root, ParseAll(texts), ParseAll(own))
-	v.chosen[key] = choice{files, err}
+	v.chosen[key] = choice{files, slices.ContainsFunc(files, func(f reapi.File) bool { return f.Link != "" }), err}
 	return files, err
 }
 
@@ -149,8 +154,14 @@ func (v *View) Unreadable(in func(p string) bool) error {
 	return nil
 }
 
-// Changed returns when a file was last changed in any way, in ns since 1970.
-func (v *View) Changed(p string) int64 { return v.changed[p] }
+// ChangedAfter reports whether a file was changed in any way after at, in ns since 1970.
+func (v *View) ChangedAfter(p string, at int64) bool {
+	if v.latest <= at {
+		return false
+	}
+	i, ok := v.place(p)
+	return ok && v.changed[i] > at
+}
 
 // WithTargets adds the files that links lead to. A link to a file outside of the root has its digest in its own. One to a
 // folder counts only by its text: covered must report whether what it has counts otherwise.
