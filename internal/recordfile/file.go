@@ -120,7 +120,9 @@ func Read(path string, limit int64) ([]byte, error) {
 	case info.Size() > limit:
 		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read", path, info.Size(), limit)
 	}
-	return io.ReadAll(io.LimitReader(f, limit))
+	b := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	_, err = b.ReadFrom(io.LimitReader(f, limit))
+	return b.Bytes(), err
 }
 
 // IsFolder reports whether path is a folder itself, not a link to one.

@@ -357,11 +357,12 @@ func (h *worker) addNames(f *folder, names []string) error {
 }
 
 func (h *worker) add(f *folder, name string) error {
-	path, at := "", -1
-	if i, have := f.place(h.known, name); have {
-		path, at = h.known.Entries[i].Path, i
+	var path string
+	at, have := f.place(h.known, name)
+	if have {
+		path = h.known.Entries[at].Path
 	} else {
-		path = f.join(name)
+		path, at = f.join(name), -1
 	}
 	var st unix.Stat_t
 	if err := fstatat(f.fd, name, &st); err != nil {

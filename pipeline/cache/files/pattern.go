@@ -2,7 +2,6 @@ package files
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -151,8 +150,13 @@ func Local(p string) bool { return reapi.IsLocal(p) && !Ours(p) }
 
 // Ours reports whether p is in the .async or .git of the root, of an included pipeline or of a repository in it.
 func Ours(p string) bool {
-	names := strings.Split(p, "/")
-	return slices.Contains(names, ".async") || slices.Contains(names, ".git")
+	for more := p != ""; more; {
+		var name string
+		if name, p, more = strings.Cut(p, "/"); name == ".async" || name == ".git" {
+			return true
+		}
+	}
+	return false
 }
 
 // EscapeAll returns patterns that match only the files of these names.

@@ -101,7 +101,7 @@ func (v *View) below(dir string) (from, to int) {
 }
 
 // Inputs returns the files that patterns choose, without folders, the last pattern that matches a path deciding; own
-// are the outputs of the task itself.
+// are the outputs of the task itself. What it returns must not be changed.
 func (v *View) Inputs(root string, texts, own []string) ([]reapi.File, error) {
 	key := strings.Join(texts, "\x00") + "\x00\x00" + strings.Join(own, "\x00")
 	if c, ok := v.chosen[key]; ok && (v.only == nil || !c.links && c.err == nil) {
@@ -130,13 +130,24 @@ func (v *View) choose(root string, all, own []Pattern) ([]reapi.File, error) {
 			}
 		}
 	}
-	var files []reapi.File
-	for i, is := range in {
-		f := v.files[first+i]
-		if !is || f.Folder || len(own) > 0 && Matches(own, f.Path) {
-			continue
+	n := 0
+	for i := range in {
+		f := &v.files[first+i]
+		in[i] = in[i] && !f.Folder && (len(own) == 0 || !Matches(own, f.Path))
+		if in[i] {
+			n++
 		}
-		files = append(files, f)
+	}
+	var files []reapi.File
+	if n == len(in) && n > 0 {
+		files = v.files[first:end:end]
+	} else {
+		files = make([]reapi.File, 0, n)
+		for i := range in {
+			if in[i] {
+				files = append(files, v.files[first+i])
+			}
+		}
 	}
 	if err := v.Unreadable(func(p string) bool { return Matches(all, p) && !Matches(own, p) }); err != nil {
 		return nil, err
