@@ -41,24 +41,30 @@ func TestPartsAgreeWithWholeWalks(t *testing.T) {
 				{Name: "e", Inputs: []string{"**/x.txt"}},
 				{Name: "f", Inputs: []string{"a/d/**", "out/**"}},
 				{Name: "g", Inputs: []string{"b/**/x.txt"}},
+				{Name: "links", Inputs: []string{"links/*"}},
+				{Name: "all", Inputs: []string{"**"}},
 			}
 			p := newProject(t, root, filepath.Join(root, ".async", "cache"), tasks...)
 			p.write(".gitignore", ".async/\nout/\n")
 			p.write("a/d/x.txt", "x")
+			must(t, os.Mkdir(filepath.Join(root, "links"), 0o755))
+			must(t, os.Symlink("../gen/a.txt", filepath.Join(root, "links", "in")))
+			must(t, os.Symlink("../../outside", filepath.Join(root, "links", "out")))
 			c := p.cache()
 			files := []string{
-				"top.txt", "a/x.txt", "a/d/x.txt", "b/d/x.txt", "b/d/x.txt", "gen/a.txt", "out/b/1", "out/x.txt",
+				"top.txt", "a/x.txt", "a/d/x.txt", "b/d/x.txt", "b/d/x.txt", "gen/a.txt", "out/b/1", "out/x.txt", "../outside",
 			}
 			rules := []string{".async/\n", "x.txt\n.async/\nout\n", "d/\n.async/\nout\n"}
-			for range 20 {
+			for range 40 {
 				at := files[rng.IntN(len(files))]
-				switch rng.IntN(6) {
+				switch rng.IntN(9) {
 				case 0:
 					must(t, os.RemoveAll(filepath.Join(root, at)))
 				case 1:
 					must(t, os.RemoveAll(filepath.Join(root, filepath.Dir(at), ".gitignore")))
 				case 2:
 					p.write(filepath.Join(filepath.Dir(at), ".gitignore"), rules[rng.IntN(len(rules))])
+				case 3, 4, 5: // nothing changes
 				default:
 					p.write(at, []string{"x", "y", "longer"}[rng.IntN(3)])
 				}
