@@ -586,3 +586,36 @@ func TestRecallDamaged(t *testing.T) {
 		t.Error("with a byte more it was recalled")
 	}
 }
+
+// A walk shares the entries of an unchanged tree with the one before. To bring one of them up to date leaves the other.
+func TestUpdateLeavesShared(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "a=1", "b=2")
+	time.Sleep(2 * time.Duration(tick))
+	first := mustWalk(t, root, Options{})
+	second := mustWalk(t, root, Options{Known: first})
+	if len(second.Anew) > 0 || &first.Entries[0] != &second.Entries[0] {
+		t.Error("an unchanged tree has entries of its own")
+	}
+	was := first.Entries[0]
+	put(t, root, "a=3")
+	second.Update(mustWalk(t, root, Options{Known: second, Only: []string{"a"}}), []string{"a"})
+	if first.Entries[0] != was || second.Entries[0] == was {
+		t.Errorf("%v became %v and %v", was, first.Entries[0], second.Entries[0])
+	}
+}
+
+// A file that was too fresh to be known is read again once: by the next walk, which is remembered instead.
+func TestFreshIsAnew(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	put(t, root, "a=1")
+	fresh := mustWalk(t, root, Options{})
+	time.Sleep(2 * time.Duration(tick))
+	again := mustWalk(t, root, Options{Known: fresh})
+	later := mustWalk(t, root, Options{Known: again})
+	if len(again.Anew) != 1 || len(later.Anew) != 0 {
+		t.Errorf("%d and then %d files are anew, want 1 and 0", len(again.Anew), len(later.Anew))
+	}
+}
