@@ -30,17 +30,18 @@ type Collected struct {
 	Left    int64 // bytes that stay
 }
 
-// CollectDaily is Collect with the usual limits, once a day.
+// CollectDaily is Collect with the usual limits, once a day. A store that is new is looked at a day later.
 func CollectDaily(dir string) error {
 	stamp := filepath.Join(dir, "collected")
 	info, err := os.Lstat(stamp)
 	if err == nil && time.Since(info.ModTime()) < 24*time.Hour {
 		return nil
 	}
+	fresh := err != nil
 	if err := recordfile.NoLinks(filepath.Dir(dir), dir); err != nil || !recordfile.IsFolder(dir) {
 		return err
 	}
-	if err := recordfile.Write(stamp, nil, false); err != nil {
+	if err := recordfile.Write(stamp, nil, false); err != nil || fresh {
 		return err
 	}
 	_, err = Collect(dir, time.Now(), MaxAge, MaxBytes, false)

@@ -59,6 +59,34 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// After runs old results are removed once a day, and not on the first.
+func TestCollectDaily(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Inputs: []string{"src/**"}})
+	p.write("src/a", "1")
+	p.run()
+	all, _ := filepath.Glob(filepath.Join(p.dir, "actions", "*", "*"))
+	must(t, os.Chtimes(all[0], time.Now(), time.Now().Add(-2*MaxAge)))
+	stamp := filepath.Join(p.dir, "collected")
+	for _, day := range []struct {
+		what string
+		age  time.Duration // of the stamp
+		kept bool
+	}{{"on the first day", 0, true}, {"later that day", 23 * time.Hour, true}, {"a day later", 25 * time.Hour, false}} {
+		if day.age > 0 {
+			must(t, os.Chtimes(stamp, time.Now(), time.Now().Add(-day.age)))
+		}
+		must(t, CollectDaily(p.dir))
+		if fileExists(all[0]) != day.kept {
+			t.Errorf("%s: the old result is kept: %v", day.what, !day.kept)
+		}
+	}
+	if info, err := os.Stat(stamp); err != nil || time.Since(info.ModTime()) > time.Hour {
+		t.Errorf("the time of the last removal is not noted: %v", err)
+	}
+}
+
 // A result older than the ttl is not used.
 func TestTTL(t *testing.T) {
 	t.Parallel()
