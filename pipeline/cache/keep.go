@@ -80,7 +80,7 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 	err = c.claim(e.task, outputs)
 	c.mu.Unlock()
 	if err == nil {
-		err = c.keep(e, blobs, outputs, log, took)
+		err = c.keep(e, blobs, outputs, v.Closed(e.task.Outputs, outputs), log, took)
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) && strings.HasPrefix(at.Path, c.Dir) {
@@ -170,13 +170,13 @@ func linked(made []reapi.File, outputs []string) string {
 }
 
 // keep writes a result to the store, the action last.
-func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs []reapi.File, log string, took time.Duration) error {
+func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []reapi.File, log string, took time.Duration) error {
 	for _, b := range blobs {
 		if _, err := c.store.put(b); err != nil {
 			return err
 		}
 	}
-	r := reapi.Result{Files: outputs, Run: c.Run, Took: took.Milliseconds(), Made: time.Now().Unix()}
+	r := reapi.Result{Files: outputs, Closed: closed, Run: c.Run, Took: took.Milliseconds(), Made: time.Now().Unix()}
 	text, err := os.ReadFile(log)
 	if err != nil {
 		return err
