@@ -22,10 +22,13 @@ named with what they depend on, else the job "default", else all.
 
   text     a tree: below each task what it waits for; (above) and (below) say
            where a task that is needed twice is drawn
-  json     {"tasks": [{"name", "description", "depends_on"}]}
+  json     {"tasks": [{"name", "description", "depends_on", "service",
+           "agent"}]}
   dot      for Graphviz: async-pipeline graph --format dot | dot -Tpng
   mermaid  for Markdown pages that draw it, as GitHub's and GitLab's do
-  svg      a picture for browsers, light and dark; it needs nothing else`,
+  svg      a picture for browsers, light and dark; it needs nothing else
+
+(service) marks a task that keeps running, (agent NAME) one that an agent does.`,
 		Example: `  async-pipeline graph
   async-pipeline graph test
   async-pipeline graph --format svg > graph.svg

@@ -10,9 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -40,7 +42,8 @@ type File struct {
 	Link       string // the text of a symbolic link; empty: it is none
 	Folder     bool   // an empty folder
 
-	// Mode has the permissions of a file of a Result that not everybody may read; 0: those of a new file. No Directory has it.
+	// Mode has the permissions of a file of a Result that not everybody may read; 0: those of a new file. The Directories of
+	// an input root have none.
 	Mode fs.FileMode
 }
 
@@ -210,6 +213,7 @@ func DecodeDirectory(b []byte) ([]Node, error) {
 // A Result is an ActionResult: what a task that passed made and printed.
 type Result struct {
 	Files  []File // sorted by path
+	Closed []File // folders, with files or without, that keep something from their group or others, sorted by path: Mode is theirs
 	Beside []File // what goes with it and is no output, by name: execution_metadata.auxiliary_metadata, an OutputFile in each Any
 	Log    Digest // stdout_digest: what it printed, without its secrets
 	Run    string // execution_metadata.worker: the run that made it
@@ -217,16 +221,16 @@ type Result struct {
 	Made   int64  // when it ended, in seconds since 1970: execution_metadata.worker_completed_timestamp
 }
 
-// Encode writes output_files = 2 (node_properties = 7, there unix_mode = 3, where not everybody may read it), output_directories = 3 (for empty folders), stdout_digest = 6,
-// execution_metadata = 9, output_symlinks = 12.
+// Encode writes output_files = 2 (node_properties = 7, there unix_mode = 3, where not everybody may read it), output_directories = 3 (for empty folders, and for those of
+// Closed), stdout_digest = 6, execution_metadata = 9, output_symlinks = 12.
 func (r Result) Encode() []byte {
 	var files, folders, links []byte
+	trees := map[string]Digest{}
 	for _, f := range r.Files {
 		at := appendText(nil, 1, f.Path)
 		switch {
 		case f.Folder:
-			empty := DigestOf(appendBytes(nil, 1, nil)) // a Tree with an empty root
-			folders = appendBytes(folders, 3, appendDigest(at, 3, empty))
+			trees[f.Path] = DigestOf(appendBytes(nil, 1, nil)) // a Tree with an empty root
 		case f.Link != "":
 			links = appendBytes(links, 12, appendText(at, 2, f.Link))
 		default:
@@ -235,10 +239,16 @@ func (r Result) Encode() []byte {
 				at = protowire.AppendVarint(protowire.AppendTag(at, 4, protowire.VarintType), 1)
 			}
 			if f.Mode != 0 {
-				at = appendBytes(at, 7, appendBytes(nil, 3, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(f.Mode))))
+				at = appendBytes(at, 7, properties(f.Mode))
 			}
 			files = appendBytes(files, 2, at)
 		}
+	}
+	for _, f := range r.Closed {
+		trees[f.Path] = closedTree(f.Mode)
+	}
+	for _, p := range slices.Sorted(maps.Keys(trees)) {
+		folders = appendBytes(folders, 3, appendDigest(appendText(nil, 1, p), 3, trees[p]))
 	}
 	b := append(files, folders...)
 	b = appendDigest(b, 6, r.Log)
@@ -258,6 +268,7 @@ func (r Result) Encode() []byte {
 // DecodeResult reads what Encode writes. Paths that lead out of the root are an error.
 func DecodeResult(b []byte) (Result, error) {
 	var r Result
+	var folders []File
 	err := fields(b, func(number protowire.Number, v value) (err error) {
 		switch number {
 		case 2, 3, 12:
@@ -266,7 +277,7 @@ func DecodeResult(b []byte) (Result, error) {
 				switch {
 				case inner == 1:
 					f.Path = string(v.bytes)
-				case inner == 2 && number == 2:
+				case inner == 2 && number == 2, inner == 3 && number == 3:
 					f.Digest, err = decodeDigest(v.bytes)
 				case inner == 2 && number == 12:
 					f.Link = string(v.bytes)
@@ -280,7 +291,11 @@ func DecodeResult(b []byte) (Result, error) {
 			if err == nil && !IsLocal(f.Path) {
 				err = fmt.Errorf("%q is not a path in the root", f.Path)
 			}
-			r.Files = append(r.Files, f)
+			if f.Folder {
+				folders = append(folders, f)
+			} else {
+				r.Files = append(r.Files, f)
+			}
 		case 6:
 			r.Log, err = decodeDigest(v.bytes)
 		case 9:
@@ -317,9 +332,47 @@ func DecodeResult(b []byte) (Result, error) {
 		}
 		return err
 	})
-	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	byPath := func(a, b File) int { return strings.Compare(a.Path, b.Path) }
+	slices.SortFunc(r.Files, byPath)
+	slices.SortFunc(folders, byPath)
+	made := r.Files
+	for _, f := range folders {
+		if mode, ok := closedModes()[f.Digest]; ok {
+			r.Closed = append(r.Closed, File{Path: f.Path, Mode: mode})
+		}
+		i, _ := slices.BinarySearchFunc(made, File{Path: f.Path + "/"}, byPath)
+		if i == len(made) || !strings.HasPrefix(made[i].Path, f.Path+"/") {
+			r.Files = append(r.Files, File{Path: f.Path, Folder: true})
+		}
+	}
+	slices.SortFunc(r.Files, byPath)
 	return r, err
 }
+
+// properties returns NodeProperties with unix_mode = 3, a UInt32Value.
+func properties(mode fs.FileMode) []byte {
+	return appendBytes(nil, 3, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(mode)))
+}
+
+// closedTree returns the digest of a Tree whose root, a Directory, has nothing but node_properties = 5 with a mode. What
+// is in the folder is listed by itself.
+func closedTree(mode fs.FileMode) Digest {
+	return DigestOf(appendBytes(nil, 1, appendBytes(nil, 5, properties(mode))))
+}
+
+// closedModes returns the modes of closedTree. They are so few that the digest tells the mode, and nobody needs the blob.
+var closedModes = sync.OnceValue(func() map[Digest]fs.FileMode {
+	modes := map[Digest]fs.FileMode{}
+	for mode := range fs.ModePerm + 1 {
+		if IsClosed(mode) {
+			modes[closedTree(mode)] = mode
+		}
+	}
+	return modes
+})
+
+// IsClosed reports whether a folder of a mode keeps anything from its group or others that new folders give them.
+func IsClosed(mode fs.FileMode) bool { return mode&0o055 != 0o055 }
 
 // decodeMode returns the unix_mode of NodeProperties, if they have one and not everybody may read.
 func decodeMode(b []byte) (mode fs.FileMode, err error) {

@@ -2,6 +2,7 @@ package reapi
 
 import (
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -97,6 +98,16 @@ func TestMessages(t *testing.T) {
 			}
 		}
 		r := Result{Files: a, Log: Digest{hash.Draw(t, "log"), 7}, Run: "r", Took: rapid.Int64Range(0, 1e6).Draw(t, "took"), Made: 1}
+		for _, f := range a { // an empty folder, or the one that a file is in
+			dir := f.Path
+			if !f.Folder {
+				dir = path.Dir(dir)
+			}
+			last := len(r.Closed) - 1
+			if dir != "." && (last < 0 || r.Closed[last].Path < dir) && rapid.Bool().Draw(t, "closed") {
+				r.Closed = append(r.Closed, File{Path: dir, Mode: rapid.SampledFrom([]fs.FileMode{0, 0o500, 0o711, 0o750}).Draw(t, "mode")})
+			}
+		}
 		if rapid.Bool().Draw(t, "beside") {
 			r.Beside = []File{{Path: "patch", Digest: Digest{hash.Draw(t, "patch"), 9}}}
 		}
@@ -111,6 +122,27 @@ func TestMessages(t *testing.T) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+// A result without a folder that is closed to somebody has the bytes that it had before there were such.
+func TestResultBytes(t *testing.T) {
+	t.Parallel()
+	d := DigestOf([]byte("x"))
+	r := Result{Files: []File{{Path: "a/empty", Folder: true}, {Path: "a/file", Digest: d, Mode: 0o640}, {Path: "a/link", Link: "file"}}, Log: d, Run: "r", Took: 1, Made: 2}
+	if got := DigestOf(r.Encode()).Hash; got != "e3dcf1a2ca9bed3ab5af23fc0867a6d34e0ea731aceebabc3482b75e2b67686b" {
+		t.Error(got)
+	}
+}
+
+// A folder's mode is where the protocol has it: node_properties = 5 of the Directory that is the root = 1 of its Tree.
+func TestClosedFolder(t *testing.T) {
+	t.Parallel()
+	tree := "\x0a\x07" + "\x2a\x05" + "\x1a\x03" + "\x08\xc0\x03" // unix_mode = 3 is a UInt32Value: 0700
+	r := Result{Files: []File{{Path: "a/file", Digest: DigestOf(nil)}}, Closed: []File{{Path: "a", Mode: 0o700}}, Log: DigestOf(nil)}
+	want := appendBytes(nil, 3, appendDigest(appendText(nil, 1, "a"), 3, DigestOf([]byte(tree))))
+	if got := r.Encode(); !strings.Contains(string(got), string(want)) {
+		t.Errorf("%q\nhas not %q", got, want)
+	}
 }
 
 // A result that was made by somebody else names nothing outside of the root.

@@ -69,13 +69,17 @@ func (p *poller) follow() {
 	}
 }
 
-// differences returns what is new, gone or not as it was. Of a folder that was there and is there nothing is told: what
-// changed in it is.
+// differences returns what is new, gone or not as it was, as Changes.Paths has it. Of a folder that was there and is there
+// nothing is told: what changed in it is.
 func differences(before, now map[string]fs.FileInfo) (changed []string) {
 	for name, is := range now {
 		was, known := before[name]
 		switch {
-		case is.IsDir() && (!known || was.IsDir()):
+		case is.IsDir() && known && was.IsDir():
+		case is.IsDir() && !known:
+			changed = append(changed, name+"/")
+		case is.IsDir():
+			changed = append(changed, name, name+"/")
 		case !known, was.Mode() != is.Mode(), was.Size() != is.Size(), !was.ModTime().Equal(is.ModTime()), !os.SameFile(was, is):
 			changed = append(changed, name)
 		}

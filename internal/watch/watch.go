@@ -17,7 +17,7 @@ import (
 
 // Changes are what changed within a short time.
 type Changes struct {
-	Paths []string // relative to the root, with slashes, sorted, each once
+	Paths []string // relative to the root, with slashes, sorted, each once; a folder that is new has a slash at its end
 	Lost  bool     // there were more than the kernel kept: anything may have changed
 }
 
@@ -118,7 +118,7 @@ func short(err error) string {
 	return ""
 }
 
-// add watches a folder and all below it. With changed, what is in it is noted as changed: it was made before it was
+// add watches a folder and all below it. With changed, it and what is in it are noted: they were made before they were
 // watched. What vanishes meanwhile is no error.
 func (w *Watcher) add(dir string, changed bool) error {
 	return filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
@@ -134,6 +134,8 @@ func (w *Watcher) add(dir string, changed bool) error {
 			return nil
 		case at != w.root && w.skip(w.rel(at)):
 			return filepath.SkipDir
+		case changed:
+			w.paths[w.rel(at)+"/"] = true
 		}
 		if err := w.notify.Add(at); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return err

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,7 +57,7 @@ func changes(t *testing.T, open opening) {
 			case c := <-w.C:
 				for _, p := range c.Paths {
 					seen[p] = true
-					if filepath.Base(filepath.Dir(p)) == "skipped" {
+					if filepath.Base(filepath.Dir(p)) == "skipped" || filepath.Base(p) == "skipped" && p[len(p)-1] == '/' {
 						t.Errorf("%s was told", p)
 					}
 				}
@@ -80,7 +81,11 @@ func changes(t *testing.T, open opening) {
 		must(t, write("skipped/x")())
 		must(t, os.MkdirAll(filepath.Join(root, "new", "deeper"), 0o755))
 		return write("new/deeper/file")()
-	}, "new/deeper/file")
+	}, "new/", "new/deeper/", "new/deeper/file")
+	told(func() error { return os.Mkdir(filepath.Join(root, "new", "empty"), 0o755) }, "new/empty/")
+	told(func() error {
+		return errors.Join(os.Remove(filepath.Join(root, "new", "deeper", "file")), os.Mkdir(filepath.Join(root, "new", "deeper", "file"), 0o755))
+	}, "new/deeper/file", "new/deeper/file/")
 	told(write("new/deeper/later"), "new/deeper/later")
 	told(func() error { return os.RemoveAll(filepath.Join(root, "new")) }, "new/deeper/file", "new/deeper")
 }

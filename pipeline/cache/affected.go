@@ -13,7 +13,7 @@ import (
 // Affected returns by name which of tasks may end otherwise after paths changed, and why: its inputs are among them, or
 // it has none, or it depends on such a task. With touched, a task without inputs is not affected by itself. Paths are
 // relative to the root. defining are PIPELINE.hcl, what it includes and what gives it values; they affect every task. A path with
-// a slash at its end is a folder (a submodule) and stands for all that is in it.
+// a slash at its end is a folder (a submodule) and stands for all that is in it; one that NewFolder made stands for its name.
 func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, defining []string, touched bool) map[string]string {
 	why := map[string]string{}
 	for _, p := range paths {
@@ -51,13 +51,20 @@ func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, defining []stri
 	return why
 }
 
+// NewFolder returns the path by which Affected and Concerns know a folder that is new, without what is in it. Only a task
+// with inputs = auto can be affected: one that looked for the name, or listed the folder that it came to.
+func NewFolder(path string) string { return path + newFolder }
+
+// newFolder is at the end of no clean path.
+const newFolder = "/."
+
 // Concerns reports whether a change of a file that no task makes may affect one of tasks. ignored is the topmost folder,
 // or the file itself, that git ignores; empty if it does not. What is ignored is an input only where a pattern names it
 // or a folder in it.
 func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 	concerns := false
 	for _, t := range tasks {
-		if files.Matches(files.ParseAll(t.Outputs), path) {
+		if files.Matches(files.ParseAll(t.Outputs), strings.TrimSuffix(path, newFolder)) {
 			return false
 		}
 		of := scopeOf(t)
@@ -67,7 +74,7 @@ func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 		if ignored != "" {
 			of.In = slices.DeleteFunc(of.In, func(p files.Pattern) bool { return !files.Within(p.Folder, ignored) || !files.Within(path, p.Folder) })
 		}
-		concerns = concerns || concerned(of, path)
+		concerns = concerns || concerned(t, of, path)
 	}
 	return concerns
 }
@@ -115,7 +122,7 @@ func changedInput(t *pipeline.Task, paths []string) string {
 	first, more := "", 0
 	for _, p := range paths {
 		switch {
-		case !concerned(of, p):
+		case !concerned(t, of, p):
 		case first == "":
 			first = p
 		default:
@@ -131,8 +138,12 @@ func changedInput(t *pipeline.Task, paths []string) string {
 	return first + " changed"
 }
 
-// concerned reports whether a path is an input, or may have some: a folder, or rules that decide what git ignores in one.
-func concerned(of files.Scope, p string) bool {
+// concerned reports whether a path is an input of t, or may have some: a folder, or rules that decide what git ignores in
+// one.
+func concerned(t *pipeline.Task, of files.Scope, p string) bool {
+	if name, isNew := strings.CutSuffix(p, newFolder); isNew {
+		return t.Auto && concerned(t, of, name)
+	}
 	dir, folder := strings.CutSuffix(p, "/")
 	if !folder && files.IsRules(p) {
 		dir, folder = files.Parent(p), true

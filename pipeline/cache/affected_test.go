@@ -85,6 +85,18 @@ func TestConcerns(t *testing.T) {
 			t.Errorf("%s, %q ignored: %v", tt.path, tt.ignored, got)
 		}
 	}
+	auto := []*pipeline.Task{
+		{Name: "listed", Dir: ".", Auto: true, Inputs: []string{"src/*", "flat/*", "looked/for"}},
+		{Name: "declared", Dir: ".", Inputs: []string{"**"}, Outputs: []string{"src/made/**", "flat/*"}},
+	}
+	for path, want := range map[string]bool{"src/new": true, "looked/for": true, "src/new/deep": false, "new": false, "src/made": false, "flat/made": false} {
+		if got := Concerns(auto, NewFolder(path), ""); got != want {
+			t.Errorf("a new folder %s: %v", path, got)
+		}
+		if got := Affected(&pipeline.Config{}, auto, []string{NewFolder(path)}, nil, true); want && (len(got) != 1 || got["listed"] == "") {
+			t.Errorf("a new folder %s: %v", path, got)
+		}
+	}
 	if Concerns(tasks[:1], "a", "") {
 		t.Error("a change concerns a task without inputs")
 	}

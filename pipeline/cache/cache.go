@@ -106,7 +106,8 @@ type Entry struct {
 
 	// NotStored is why a task that passed was not stored; empty: it was, or did not pass.
 	NotStored string
-	// Unchanged is whether inputs, programs and environment were the same when the task had ended; nil: nobody looked.
+	// Unchanged is whether inputs, programs and environment were the same when the task had ended; nil: nobody looked, or the
+	// task failed where something stands in the place of its outputs, so that the key does not tell why.
 	Unchanged *bool
 
 	// Beside are files that are stored with the result, by a name that the caller chose: paths. NotWhole is why a result

@@ -80,7 +80,7 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 	err = c.claim(e.task, outputs)
 	c.mu.Unlock()
 	if err == nil {
-		err = c.keep(e, blobs, outputs, log, took)
+		err = c.keep(e, blobs, outputs, v.Closed(e.task.Outputs, outputs), log, took)
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) && strings.HasPrefix(at.Path, c.Dir) {
@@ -112,6 +112,43 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 	for _, b := range blobs {
 		_, _ = c.store.put(b) // without them explain --against cannot name files
 	}
+	if c.inTheirPlace(e) {
+		e.Unchanged = nil
+	}
+}
+
+// inTheirPlace reports whether something stands where outputs of a task are made: no folder, or a link to one, in the
+// place of a folder, or a folder in the place of a file. No key tells that.
+func (c *Cache) inTheirPlace(e *Entry) bool {
+	stat := func(p string) (there, folder bool) {
+		info, err := os.Lstat(filepath.Join(c.Config.Root, filepath.FromSlash(p)))
+		return err == nil, err == nil && info.IsDir()
+	}
+	var dirs []string
+	for _, p := range files.ParseAll(e.task.Outputs) {
+		if p.Plain {
+			dirs = append(dirs, files.Parent(p.Folder))
+		} else {
+			dirs = append(dirs, p.Folder)
+		}
+	}
+	known, _ := c.store.action(e.Key) // without it the patterns tell most
+	for _, f := range known.Files {
+		if _, folder := stat(f.Path); folder && !f.Folder {
+			return true
+		}
+		dirs = append(dirs, files.Parent(f.Path))
+	}
+	seen := map[string]bool{"": true}
+	for _, dir := range dirs {
+		for ; !seen[dir]; dir = files.Parent(dir) {
+			seen[dir] = true
+			if there, folder := stat(dir); there && !folder {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // changed returns what of a task is not as it was when the task began, or "". v, inputs and their root are of now. s is
@@ -170,13 +207,13 @@ func linked(made []reapi.File, outputs []string) string {
 }
 
 // keep writes a result to the store, the action last.
-func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs []reapi.File, log string, took time.Duration) error {
+func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []reapi.File, log string, took time.Duration) error {
 	for _, b := range blobs {
 		if _, err := c.store.put(b); err != nil {
 			return err
 		}
 	}
-	r := reapi.Result{Files: outputs, Run: c.Run, Took: took.Milliseconds(), Made: time.Now().Unix()}
+	r := reapi.Result{Files: outputs, Closed: closed, Run: c.Run, Took: took.Milliseconds(), Made: time.Now().Unix()}
 	text, err := os.ReadFile(log)
 	if err != nil {
 		return err

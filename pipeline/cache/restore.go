@@ -3,6 +3,7 @@ package cache
 // What a hit does to the tree, and what clean_outputs does.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
@@ -87,6 +89,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 		return wrote, false, err
 	}
 	defer func() { _ = root.Close() }()
+	dirs := folders{root: root, closed: e.found.Closed, ready: map[string]bool{".": true}}
 	if last != nil {
 		want := map[string]bool{}
 		for _, f := range e.found.Files {
@@ -98,13 +101,15 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 				continue
 			}
 			changed = true
+			if err := dirs.make(path.Dir(p)); err != nil {
+				return wrote, true, err
+			}
 			if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) && !now.Folder {
 				return wrote, true, err
 			}
 		}
 	}
 	var contents []reapi.File
-	made := "." // the folder that was made last
 	for _, f := range e.found.Files {
 		now, ok := v.Find(f.Path)
 		if ok && now.Same(f) || f.Folder && v.HasBelow(f.Path) {
@@ -114,15 +119,12 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 			return wrote, changed, errors.New(what)
 		}
 		changed, wrote[f.Path] = true, true
-		if dir := path.Dir(f.Path); dir != made {
-			if err := root.MkdirAll(dir, 0o777); err != nil {
-				return wrote, true, err
-			}
-			made = dir
+		if err := dirs.make(path.Dir(f.Path)); err != nil {
+			return wrote, true, err
 		}
 		switch {
 		case f.Folder:
-			err = root.MkdirAll(f.Path, 0o777)
+			err = dirs.make(f.Path)
 		case f.Link != "":
 			if err = root.Remove(f.Path); err == nil || errors.Is(err, fs.ErrNotExist) {
 				err = root.Symlink(f.Link, f.Path)
@@ -134,7 +136,64 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 			return wrote, true, err
 		}
 	}
-	return wrote, changed, inParts(contents, func(some []reapi.File) error { return c.store.extract(some, root) })
+	err = inParts(contents, func(some []reapi.File) error { return c.store.extract(some, root) })
+	if err == nil {
+		err = dirs.close()
+	}
+	return wrote, changed, err
+}
+
+// folders makes the folders of a result. One that keeps something from its group or others does so from the beginning;
+// what it keeps from its owner waits until all is written.
+type folders struct {
+	root   *os.Root
+	closed []reapi.File    // of the result
+	ready  map[string]bool // they are there and can be written
+	later  []reapi.File    // folders with the modes that close gives them, each before those in it
+}
+
+// make makes a folder and those on the way to it, and lets the owner write in it.
+func (d *folders) make(dir string) error {
+	if d.ready[dir] {
+		return nil
+	}
+	if err := d.make(path.Dir(dir)); err != nil {
+		return err
+	}
+	perm := fs.FileMode(0o777)
+	i, closed := slices.BinarySearchFunc(d.closed, dir, func(f reapi.File, p string) int { return strings.Compare(f.Path, p) })
+	if closed {
+		perm = d.closed[i].Mode
+	}
+	err := d.root.Mkdir(dir, perm|0o700)
+	if err != nil || perm&0o700 != 0o700 {
+		info, looked := d.root.Lstat(dir)
+		if looked != nil || !info.IsDir() {
+			return cmp.Or(err, looked)
+		}
+		keeps := info.Mode().Perm()
+		if err == nil {
+			keeps &= perm
+		}
+		if closed && keeps&0o700 != 0o700 {
+			if err := d.root.Chmod(dir, keeps|0o700); err != nil {
+				return err
+			}
+			d.later = append(d.later, reapi.File{Path: dir, Mode: keeps})
+		}
+	}
+	d.ready[dir] = true
+	return nil
+}
+
+// close sets the modes that had to wait.
+func (d *folders) close() error {
+	for _, f := range slices.Backward(d.later) {
+		if err := d.root.Chmod(f.Path, f.Mode); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // inTheWay returns why a file cannot be restored, or "": now is what is in its place. Behind a link on the way to it may be

@@ -144,7 +144,7 @@ func (s *store) action(key string) (reapi.Result, error) {
 		return reapi.Result{}, errDamaged
 	}
 	r, err := reapi.DecodeResult(b)
-	if err != nil || slices.ContainsFunc(r.Files, func(f reapi.File) bool { return files.Ours(f.Path) }) {
+	if err != nil || slices.ContainsFunc(slices.Concat(r.Files, r.Closed), func(f reapi.File) bool { return files.Ours(f.Path) }) {
 		_ = os.Remove(at)
 		return reapi.Result{}, errDamaged
 	}

@@ -40,10 +40,12 @@ func Draw(g *pipeline.Graph, format string, width int) ([]byte, error) {
 
 // A node is a task of the drawing. Other tasks are named by their index in the list, dependencies first.
 type node struct {
-	name   string
-	about  string
-	after  []int // what it waits for, ascending
-	before []int // what waits for it, ascending
+	name    string
+	about   string
+	service bool
+	agent   string // that does the task; empty: a command does
+	after   []int  // what it waits for, ascending
+	before  []int  // what waits for it, ascending
 }
 
 func read(g *pipeline.Graph) []node {
@@ -52,7 +54,10 @@ func read(g *pipeline.Graph) []node {
 	nodes := make([]node, len(tasks))
 	for i, t := range tasks {
 		at[t.Name] = i
-		nodes[i] = node{name: t.Name, about: t.Description}
+		nodes[i] = node{name: t.Name, about: t.Description, service: t.Service != nil}
+		if t.Agent != nil {
+			nodes[i].agent = t.Agent.Use
+		}
 	}
 	for i, t := range tasks {
 		for _, d := range g.DependsOn(t.Name) {
@@ -61,4 +66,18 @@ func read(g *pipeline.Graph) []node {
 		}
 	}
 	return nodes
+}
+
+// shown returns the name of a task as it is drawn, with its mark.
+func (n node) shown() string { return label(n.name) + n.mark() }
+
+// mark returns what is drawn behind the name of a task that is more than a command, with a space before it.
+func (n node) mark() string {
+	switch {
+	case n.service:
+		return " (service)"
+	case n.agent != "":
+		return " (agent " + label(n.agent) + ")"
+	}
+	return ""
 }

@@ -23,8 +23,8 @@ func dot(nodes []node) []byte {
 		taken[name] = true
 		ids[i] = `"` + dotEscape.Replace(name) + `"`
 		var shown []string
-		if strings.Contains(name, "&") {
-			shown = append(shown, `label="`+dotShown.Replace(name)+`"`)
+		if strings.Contains(name, "&") || n.mark() != "" {
+			shown = append(shown, `label="`+dotShown.Replace(name+n.mark())+`"`)
 		}
 		if n.about != "" {
 			shown = append(shown, `tooltip="`+dotShown.Replace(label(n.about))+`"`)

@@ -54,6 +54,15 @@ var drawn = map[string]string{
 		j: i a
 		k: j
 		l: k`,
+	"marks": `
+		build:
+		db*: build # The database
+		web*: db
+		what_changed@claude:
+		smoke: web db what_changed
+		notes@claude: smoke # Write the release notes
+		report@opus: build
+		end_to_end: web notes`,
 }
 
 // The pictures are pinned; -update writes them anew, to be looked at before they are believed.

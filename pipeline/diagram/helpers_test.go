@@ -9,7 +9,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// graph makes a graph of lines "name: dependency dependency"; a name may be quoted with ' to hold spaces.
+// graph makes a graph of lines "name: dependency dependency # description"; name* is a service, and name@agent a task of
+// an agent.
 func graph(t testing.TB, lines string) *pipeline.Graph {
 	t.Helper()
 	c := &pipeline.Config{}
@@ -20,7 +21,14 @@ func graph(t testing.TB, lines string) *pipeline.Graph {
 		}
 		line, about, _ := strings.Cut(line, " # ")
 		name, after, _ := strings.Cut(line, ": ")
-		c.Tasks = append(c.Tasks, &pipeline.Task{Name: strings.TrimSuffix(name, ":"), DependsOn: strings.Fields(after), Description: about})
+		task := &pipeline.Task{Name: strings.TrimSuffix(name, ":"), DependsOn: strings.Fields(after), Description: about}
+		if name, ok := strings.CutSuffix(task.Name, "*"); ok {
+			task.Name, task.Service = name, &pipeline.Service{}
+		}
+		if name, agent, ok := strings.Cut(task.Name, "@"); ok {
+			task.Name, task.Agent = name, &pipeline.AgentWork{Use: agent}
+		}
+		c.Tasks = append(c.Tasks, task)
 	}
 	return selected(t, c)
 }

@@ -248,6 +248,33 @@ func TestHostileMermaid(t *testing.T) {
 	}
 }
 
+// The name of an agent is drawn as harmlessly as that of a task.
+func TestHostileAgent(t *testing.T) {
+	t.Parallel()
+	c := &pipeline.Config{}
+	for i, name := range hostile {
+		if name != "" {
+			c.Tasks = append(c.Tasks, &pipeline.Task{Name: fmt.Sprint("t", i), Agent: &pipeline.AgentWork{Use: name}})
+		}
+	}
+	g := selected(t, c)
+	if out := draw(t, g, "text", 80); strings.ContainsFunc(out, func(r rune) bool { return acts(r) && r != '\n' }) {
+		t.Errorf("it acts: %q", out)
+	}
+	texts, _ := elements(t, draw(t, g, "svg", 0))
+	if len(texts) != len(c.Tasks) || !strings.HasSuffix(texts[0], ")") {
+		t.Errorf("%q", texts)
+	}
+	for format, node := range map[string]*regexp.Regexp{"dot": dotNode, "mermaid": mermaidNode} {
+		lines := strings.Split(strings.TrimSuffix(strings.TrimSuffix(draw(t, g, format, 0), "\n"), "\n}"), "\n")
+		for _, line := range lines[len(lines)-len(c.Tasks):] {
+			if !node.MatchString(line) {
+				t.Errorf("%s: not a node: %s", format, line)
+			}
+		}
+	}
+}
+
 func TestDrawUnknown(t *testing.T) {
 	t.Parallel()
 	if _, err := Draw(wicked(t), "png", 80); err == nil || !strings.Contains(err.Error(), "mermaid or svg") {

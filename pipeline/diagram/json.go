@@ -14,13 +14,15 @@ type jsonTask struct {
 	Name        string   `json:"name"`
 	Description *string  `json:"description"` // null where there is none
 	DependsOn   []string `json:"depends_on"`  // of the tasks drawn, in the order of tasks
+	Service     bool     `json:"service,omitempty"`
+	Agent       string   `json:"agent,omitempty"` // that does the task
 }
 
 // asJSON returns the graph with its names unchanged: JSON can contain all of them.
 func asJSON(nodes []node) ([]byte, error) {
 	g := jsonGraph{Tasks: []jsonTask{}}
 	for _, n := range nodes {
-		t := jsonTask{Name: n.name, DependsOn: []string{}}
+		t := jsonTask{Name: n.name, DependsOn: []string{}, Service: n.service, Agent: n.agent}
 		if n.about != "" {
 			t.Description = &n.about
 		}

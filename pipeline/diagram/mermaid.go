@@ -13,7 +13,7 @@ func mermaid(nodes []node) []byte {
 	var b bytes.Buffer
 	b.WriteString("flowchart LR\n")
 	for i, n := range nodes {
-		fmt.Fprintf(&b, "  n%d[\"%s\"]\n", i+1, entities(label(n.name)))
+		fmt.Fprintf(&b, "  n%d[\"%s\"]\n", i+1, entities(n.shown()))
 	}
 	for i, n := range nodes {
 		for _, d := range n.after {

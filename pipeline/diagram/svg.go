@@ -39,7 +39,7 @@ const (
 func svg(nodes []node) []byte {
 	widths := make([]float64, len(nodes))
 	for i, n := range nodes {
-		widths[i] = max(float64(int(glyph*float64(columns(shorten(label(n.name), mostText)))+2*textPad)), 64)
+		widths[i] = max(float64(int(glyph*float64(columns(shorten(n.shown(), mostText)))+2*textPad)), 64)
 	}
 	var b bytes.Buffer
 	members, loose := split(nodes)
@@ -139,7 +139,7 @@ func drawLoose(b *bytes.Buffer, nodes []node, widths []float64, loose []int, dow
 
 // task writes one box; its tooltip is the whole name and the description.
 func task(b *bytes.Buffer, n node, x, y, width float64) {
-	name := label(n.name)
+	name := n.shown()
 	tip := name
 	if n.about != "" {
 		tip += ": " + label(n.about)

@@ -33,7 +33,7 @@ func text(nodes []node, width int) []byte {
 		t.b.WriteByte('\n')
 	}
 	for _, i := range loose {
-		t.b.WriteString(label(nodes[i].name) + "\n")
+		t.b.WriteString(nodes[i].shown() + "\n")
 	}
 	return t.b.Bytes()
 }
@@ -53,7 +53,7 @@ func (t *tree) root(i int) {
 	todo := []int{i}
 	for len(todo) > 0 {
 		t.b.WriteByte('\n')
-		t.b.WriteString(label(t.nodes[todo[0]].name) + "\n")
+		t.b.WriteString(t.nodes[todo[0]].shown() + "\n")
 		t.drawn[todo[0]] = true
 		t.below(todo[0], "")
 		todo = append(todo[1:], t.later...)
@@ -69,7 +69,7 @@ func (t *tree) below(i int, lead string) {
 		if k == len(after)-1 {
 			branch, next = "└─ ", "   "
 		}
-		name := label(t.nodes[d].name)
+		name := t.nodes[d].shown()
 		t.b.WriteString(lead + branch + name)
 		switch {
 		case len(t.nodes[d].after) == 0:
@@ -99,7 +99,7 @@ func (t *tree) fits(d int, lead string) bool {
 		return true
 	}
 	for _, n := range t.nodes[d].after {
-		if columns(lead)+branch+columns(label(t.nodes[n].name))+len(" (above)") > t.space {
+		if columns(lead)+branch+columns(t.nodes[n].shown())+len(" (above)") > t.space {
 			return false
 		}
 	}

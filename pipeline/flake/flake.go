@@ -18,8 +18,8 @@ import (
 )
 
 // Proves returns the key of a task that has ended, and whether it passed. ok is false where that proves nothing about
-// the key: the task was not run, its inputs changed while it ran, it could not be started, or it was ended from
-// outside, by a timeout, a cancellation or a signal.
+// the key: the task was not run, its inputs changed while it ran, it could not be started, it failed where something stood
+// in the place of its outputs, it did not make them, or it was ended from outside, by a timeout, a cancellation or a signal.
 func Proves(t *record.Task) (key string, passed, ok bool) {
 	c := t.Cache
 	if c == nil || c.Key == nil || c.Unchanged == nil || !*c.Unchanged {

@@ -153,7 +153,8 @@ type Cache struct {
 	SavedMS   *int64  `json:"saved_ms"`   // of a hit: how long the task took then
 
 	// Unchanged is whether the inputs, programs and environment of a task that ran were the same when it ended: only
-	// then Key tells what it was made of. nil: nobody looked.
+	// then Key tells what it was made of. nil: nobody looked, or the task failed where something stood in the place of its
+	// outputs, which no key tells.
 	Unchanged *bool `json:"unchanged"`
 	// Flaky is of a task that failed the run in which it passed with the same key, and of one that passed a run in which
 	// it failed; nil: none is known.

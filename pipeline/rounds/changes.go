@@ -86,10 +86,13 @@ func (w *Watch) looping(path string) bool {
 	}
 	if !c.told {
 		c.told = true
-		w.Loops(path, mostAtOnce)
+		w.Loops(shown(path), mostAtOnce)
 	}
 	return true
 }
+
+// shown returns a path for people: of a new folder, too.
+func shown(path string) string { return strings.TrimSuffix(path, cache.NewFolder("")) }
 
 // concerning returns those of paths that may affect a task. w.mu is locked.
 func (w *Watch) concerning(paths []string) (all []string) {
@@ -102,7 +105,9 @@ func (w *Watch) concerning(paths []string) (all []string) {
 			all = append(all, p)
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(w.Root, filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
+		if dir, isNew := strings.CutSuffix(p, "/"); isNew {
+			p = cache.NewFolder(dir)
+		} else if _, err := os.Lstat(filepath.Join(w.Root, filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
 			p += "/" // it may have been a folder
 			if cache.Concerns(w.tasks, strings.TrimSuffix(p, "/"), "") {
 				p = strings.TrimSuffix(p, "/")

@@ -89,8 +89,6 @@ func (w *Watch) Next(c *pipeline.Config, g *pipeline.Graph, files []string) (tas
 	paths, lost := w.pending.Paths, w.pending.Lost
 	w.pending = watch.Changes{}
 	w.use(c, g, files)
-	slices.Sort(paths)
-	paths = slices.Compact(paths)
 	runs := map[string]bool{}
 	for name := range cache.Affected(c, w.tasks, paths, files, true) {
 		runs[name] = true
@@ -104,7 +102,11 @@ func (w *Watch) Next(c *pipeline.Config, g *pipeline.Graph, files []string) (tas
 			tasks = append(tasks, t.Name)
 		}
 	}
-	return tasks, paths
+	for i := range paths {
+		paths[i] = shown(paths[i])
+	}
+	slices.Sort(paths)
+	return tasks, slices.Compact(paths)
 }
 
 // use takes over what was read for a round. w.mu is locked.

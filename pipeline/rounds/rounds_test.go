@@ -304,6 +304,27 @@ func TestKnow(t *testing.T) {
 	p.want("a <- t/c")
 }
 
+// A new folder, with something in it or not, is a change for a task that listed the folder that it came to, unless git
+// ignores it, and for no other.
+func TestNewFolder(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "", &pipeline.Task{Name: "listed", Dir: ".", Auto: true, Inputs: []string{"src/*"}},
+		&pipeline.Task{Name: "declared", Dir: ".", Inputs: []string{"**"}, Outputs: []string{"src/made/**"}})
+	must(t, exec.CommandContext(t.Context(), "git", "-C", p.Root, "init", "-q").Run())
+	must(t, os.WriteFile(filepath.Join(p.Root, ".gitignore"), []byte("ignored/\n"), 0o644))
+	var err error
+	p.Repo, err = git.Find(t.Context(), p.Root)
+	must(t, err)
+	p.open("src/old")
+	for _, dir := range []string{"other", "src/old/deep", "src/made", "src/ignored", "src/new"} {
+		must(t, os.Mkdir(filepath.Join(p.Root, dir), 0o755))
+	}
+	p.waits()
+	p.want("listed <- src/new")
+	p.take(watch.Changes{Paths: []string{"src/new", "src/new/"}})
+	p.want("listed declared <- src/new")
+}
+
 // A file that changes in five quick rounds in a row, while tasks run, begins no further round until they rest. It is told
 // once.
 func TestLoops(t *testing.T) {

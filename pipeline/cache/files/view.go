@@ -20,6 +20,7 @@ import (
 // A View is what the tree had at one moment: what git does not ignore, and what patterns name below ignored folders.
 type View struct {
 	files   []reapi.File // files, links and empty folders, sorted by path
+	closed  []reapi.File // folders that keep something from their group or others, with their modes, sorted by path
 	changed []int64      // of files: when it was last changed in any way, ns since 1970
 	latest  int64        // of changed
 	ignored []bool       // of files: git ignores it
@@ -46,6 +47,9 @@ func (m *Memory) view(found *tree.Manifest) *View {
 		f := reapi.File{Path: e.Path}
 		switch {
 		case e.Mode.IsDir():
+			if reapi.IsClosed(e.Mode) {
+				v.closed = append(v.closed, reapi.File{Path: e.Path, Mode: e.Mode.Perm()})
+			}
 			if i+1 < len(found.Entries) && Within(found.Entries[i+1].Path, e.Path) || found.HasBelow(e.Path) {
 				continue
 			}
@@ -281,6 +285,19 @@ func (v *View) Outputs(texts []string) (files []reapi.File, missing string) {
 		missing = texts[i]
 	}
 	return files, missing
+}
+
+// Closed returns the folders that patterns of outputs match and that keep something from their group or others. made is
+// what Outputs returned: folders with nothing of that are left out.
+func (v *View) Closed(texts []string, made []reapi.File) (folders []reapi.File) {
+	all := ParseAll(texts)
+	for _, f := range v.closed {
+		at, ok := v.Find(f.Path)
+		if slices.ContainsFunc(all, func(p Pattern) bool { return p.match(f.Path) }) && (ok && at.Folder || HasBelow(made, f.Path)) {
+			folders = append(folders, f)
+		}
+	}
+	return folders
 }
 
 // CopyHashed copies from r to w and returns the digest of what was copied.

@@ -1,0 +1,125 @@
+package cache
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// A folder among outputs is restored with what it keeps from its group, from others or from its owner; what is above the
+// output, or is there already, has its own mode.
+func TestFolderModes(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	p := newProject(t, root, filepath.Join(t.TempDir(), "cache"), &pipeline.Task{
+		Name: "gen", Inputs: []string{"src"}, Outputs: []string{"top/out/**", "flat/*"},
+	}, &pipeline.Task{Name: "other", Inputs: []string{"flat/full/**"}})
+	p.write("src", "1")
+	usual := fs.FileMode(0o777)
+	must(t, os.Mkdir(filepath.Join(root, "usual"), usual))
+	info, err := os.Lstat(filepath.Join(root, "usual"))
+	must(t, err)
+	usual = info.Mode().Perm()
+	made := map[string]fs.FileMode{
+		"top": 0o700, "top/out": 0o750, "top/out/empty": 0o700, "top/out/locked": 0o500, "top/out/locked/below": 0o550,
+		"top/out/open": 0o755, "top/out/through": 0o711, "top/out/seen": 0o744, "flat": 0o700, "flat/empty": 0o700, "flat/full": 0o700,
+	}
+	for _, dir := range []string{"top/out/locked/below", "top/out/open", "top/out/through", "flat/full"} {
+		p.write(dir+"/file", dir)
+	}
+	for _, dir := range []string{"top/out/empty", "top/out/seen", "flat/empty"} {
+		must(t, os.Mkdir(filepath.Join(root, dir), 0o755))
+	}
+	t.Cleanup(func() {
+		for dir := range made {
+			_ = os.Chmod(filepath.Join(root, dir), 0o755)
+		}
+	})
+	chmod := func(modes map[string]fs.FileMode) {
+		for dir, mode := range modes {
+			must(t, os.Chmod(filepath.Join(root, dir), mode))
+		}
+	}
+	writable := map[string]fs.FileMode{"top": 0o755, "top/out": 0o755, "top/out/locked": 0o755, "top/out/locked/below": 0o755}
+	passes := func(wantRuns int) {
+		t.Helper()
+		c := p.cache()
+		e := p.carry(c, "gen")
+		must(t, c.Close())
+		if p.runs != wantRuns || e.NotStored != "" {
+			t.Fatalf("%d runs, not stored: %q", p.runs, e.NotStored)
+		}
+	}
+	modes := func(want map[string]fs.FileMode) {
+		t.Helper()
+		got := map[string]fs.FileMode{}
+		for dir := range want {
+			info, err := os.Lstat(filepath.Join(root, dir))
+			if err != nil {
+				continue
+			}
+			got[dir] = info.Mode().Perm()
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	}
+	p.write("top/out/out", "") // carry writes them, but for their modes
+	p.write("flat/*", "")
+	chmod(made)
+	passes(1)
+
+	// Made anew.
+	chmod(writable)
+	must(t, os.RemoveAll(filepath.Join(root, "top")))
+	must(t, os.RemoveAll(filepath.Join(root, "flat")))
+	passes(1)
+	restored := map[string]fs.FileMode{
+		"top": usual, "top/out": 0o750 & usual, "top/out/empty": 0o700, "top/out/locked": 0o500, "top/out/locked/below": 0o550 & usual,
+		"top/out/open": usual, "top/out/through": 0o711 & usual, "top/out/seen": 0o744 & usual, "flat": usual, "flat/empty": 0o700,
+	}
+	modes(restored)
+	if got := p.read("top/out/locked/below/file"); got != "top/out/locked/below" {
+		t.Error(got)
+	}
+	if _, err := os.Lstat(filepath.Join(root, "flat/full")); err == nil {
+		t.Error("a folder of which nothing is an output is restored")
+	}
+
+	// A file in a folder that its owner may not write is made again, and what somebody else has given a folder stays.
+	chmod(map[string]fs.FileMode{"top/out/locked/below": 0o750, "top/out/through": 0o755})
+	p.write("top/out/locked/below/file", "edited")
+	must(t, os.Remove(filepath.Join(root, "top/out/through/file")))
+	chmod(map[string]fs.FileMode{"top/out/locked/below": 0o555})
+	passes(1)
+	restored["top/out/locked/below"], restored["top/out/through"] = 0o555, 0o755
+	modes(restored)
+	if got := p.read("top/out/locked/below/file"); got != "top/out/locked/below" {
+		t.Error(got)
+	}
+
+	// So is one that another result lacks, and what only that one has is removed.
+	p.write("src", "2")
+	c := p.cache()
+	e := c.Look(t.Context(), p.config.Task("gen"))
+	chmod(writable)
+	must(t, os.Remove(filepath.Join(root, "top/out/locked/below/file")))
+	p.write("top/out/locked/below/other", "2")
+	chmod(map[string]fs.FileMode{"top/out/locked": 0o500, "top/out/locked/below": 0o500})
+	must(t, c.Store(t.Context(), e, p.log, 0))
+	must(t, c.Close())
+	p.write("src", "1")
+	passes(1)
+	modes(map[string]fs.FileMode{"top/out/locked": 0o500, "top/out/locked/below": 0o500})
+	if _, err := os.Lstat(filepath.Join(root, "top/out/locked/below/other")); err == nil {
+		t.Error("what the result lacks is there")
+	}
+	if got := p.read("top/out/locked/below/file"); got != "top/out/locked/below" {
+		t.Error(got)
+	}
+}
