@@ -125,6 +125,16 @@ func (m *Manifest) HasBelow(dir string) bool {
 	return i < len(m.Entries) && strings.HasPrefix(m.Entries[i].Path, dir+"/")
 }
 
+// count returns how many entries are below paths. What is below two of them counts twice.
+func (m *Manifest) count(paths []string) (n int) {
+	for _, p := range paths {
+		from, _ := m.index(p + "/")
+		to, _ := m.index(p + "0") // 0 follows /
+		n += to - from
+	}
+	return n
+}
+
 func (m *Manifest) index(path string) (int, bool) {
 	return slices.BinarySearchFunc(m.Entries, path, func(e Entry, p string) int { return strings.Compare(e.Path, p) })
 }

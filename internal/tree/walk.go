@@ -98,12 +98,18 @@ func (w *walk) run(root string, dir *os.File) (*Manifest, error) {
 		return m, dir.Close()
 	}
 	w.Push(job{in: &folder{file: dir, fd: int(dir.Fd()), to: len(w.known.Entries)}})
-	workers := make([]*worker, min(max(2, runtime.GOMAXPROCS(0)), 8))
+	n := min(max(2, runtime.GOMAXPROCS(0)), 8)
+	if w.ways != nil && w.known.count(w.o.Only) < 2*chunk { // others would hardly have started
+		n = 1
+	}
+	workers := make([]*worker, n)
 	var wg sync.WaitGroup
 	for i := range workers {
-		workers[i] = &worker{walk: w}
-		wg.Go(workers[i].work)
+		if workers[i] = (&worker{walk: w}); i > 0 {
+			wg.Go(workers[i].work)
+		}
 	}
+	workers[0].work()
 	wg.Wait()
 	if err := w.Err(); err != nil {
 		return nil, fmt.Errorf("walk %s: %w", root, err)

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path"
@@ -42,7 +41,10 @@ type Memory struct {
 	last   *View    // of all of known and ignore; nil: there is none
 	made   []string // what appeared since git was asked what it ignores, and no task looked at as an input
 	global string   // the person's own file of rules for all repositories
-	stale  bool     // what is stored is older than known
+
+	decides decisive // when rules was called last
+	digest  string   // of decides
+	stale   bool     // what is stored is older than known
 
 	temporary struct { // files that begin with TempPrefix: several workers find them
 		sync.Mutex
@@ -285,12 +287,12 @@ func (m *Memory) unknown(found *tree.Manifest, only []string) (fresh []string, r
 
 // rules returns a digest of what git decides by, but for the .gitignore files, which a walk sees.
 func (m *Memory) rules(ctx context.Context) string {
-	h := sha256.New()
 	if m.global == "" {
 		m.global = globalRules(ctx, m.Root)
 	}
+	now := decisive{named: m.named.texts, wanted: m.wanted.texts}
 	if b, err := os.ReadFile(m.global); err == nil {
-		fmt.Fprintf(h, "global %x\n", sha256.Sum256(b))
+		now.global = string(b)
 	}
 	for dir := m.Root; ; dir = filepath.Dir(dir) {
 		at := filepath.Join(dir, ".git")
@@ -300,9 +302,9 @@ func (m *Memory) rules(ctx context.Context) string {
 					at = own
 				}
 			}
-			for _, name := range []string{"index", "info/exclude", "config"} {
+			for i, name := range gitFiles {
 				if info, err := os.Stat(filepath.Join(at, name)); err == nil {
-					fmt.Fprintln(h, name, info.Size(), info.ModTime().UnixNano())
+					now.files[i] = sizeAndTime{info.Size(), info.ModTime().UnixNano()}
 				}
 			}
 			break
@@ -311,7 +313,28 @@ func (m *Memory) rules(ctx context.Context) string {
 			break
 		}
 	}
-	_, _ = io.WriteString(h, m.named.texts+"\x00"+m.wanted.texts) // a hash never fails
+	if now != m.decides || m.digest == "" { // the same is asked for each task
+		m.decides, m.digest = now, now.sum()
+	}
+	return m.digest
+}
+
+// gitFiles are files of git whose change can change what it ignores.
+var gitFiles = [...]string{"index", "info/exclude", "config"}
+
+// decisive is what git decides by what it ignores, and of what it is asked that.
+type decisive struct {
+	global        string
+	files         [len(gitFiles)]sizeAndTime
+	named, wanted string
+}
+
+// sizeAndTime is of a file: bytes, and ns since 1970. The zero value is of one that is not there.
+type sizeAndTime struct{ size, mtime int64 }
+
+func (d decisive) sum() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %v\n%s\x00%s", d.global, d.files, d.named, d.wanted)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
