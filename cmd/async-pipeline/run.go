@@ -426,7 +426,7 @@ type progress interface {
 	Started(t *pipeline.Task)
 	Output(task string, chunk []byte)
 	Retried(t *pipeline.Task, attempt int, before record.Task)
-	Ready(t *pipeline.Task, took time.Duration)
+	Ready(t *pipeline.Task, took time.Duration, since string)
 	Finished(t record.Task)
 	Shown(task string) bool // the end of its output was just shown
 	End(tasks []record.Task)

@@ -103,7 +103,7 @@ func (p *project) waits() {
 
 // next chooses the next round: "a b <- changed/path".
 func (p *project) next() string {
-	tasks, paths := p.Next(p.config, p.graph, defining)
+	tasks, paths, _ := p.Next(p.config, p.graph, defining)
 	return strings.Join(tasks, " ") + " <- " + strings.Join(paths, " ")
 }
 
