@@ -224,8 +224,8 @@ func (w *walker) use(ctx context.Context, s *service, made string, out *output) 
 	watched := make(chan struct{})
 	if s.p != nil {
 		close(watched)
-		s.p.out.use(out, w.r.Tasks.Redact.Bytes)
 		w.served(s, 0)
+		s.p.out.use(out, w.r.Tasks.Redact.Bytes)
 	} else {
 		heard := w.launch(s, made, out)
 		go func() {
