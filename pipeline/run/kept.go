@@ -31,10 +31,10 @@ type Kept struct {
 // An instance is a service that was started, apart from the runs that use it.
 type instance struct {
 	name  string
-	made  string     // of what it is made; see walker.made
-	since string     // id of the run that started it
+	made  string      // of what it is made; see walker.made
+	since string      // id of the run that started it
 	needs []*instance // the services that it needs
-	stale bool       // files that it may have read have changed; guarded by Kept.mu
+	stale bool        // files that it may have read have changed; guarded by Kept.mu
 
 	out   relay
 	stop  context.CancelCauseFunc

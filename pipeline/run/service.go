@@ -30,7 +30,7 @@ type service struct {
 	ended   chan struct{} // closed when it is recorded
 
 	p     *instance // set before up is closed; nil: none was started
-	since string   // id of the earlier run that started it; empty: this one
+	since string    // id of the earlier run that started it; empty: this one
 
 	mu     sync.Mutex
 	begun  bool
