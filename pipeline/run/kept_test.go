@@ -103,10 +103,10 @@ func TestRelayRest(t *testing.T) {
 // have makes a service that goes on, ends when it is told to, and tells order of that.
 func have(k *Kept, name string, order chan<- string, needs ...*instance) *instance {
 	p := &instance{name: name, made: "of " + name, needs: needs, ended: make(chan struct{})}
-	told := make(chan error, 1)
-	p.stop = func(cause error) {
+	told := make(chan struct{}, 1)
+	p.stop = func(error) {
 		select {
-		case told <- cause:
+		case told <- struct{}{}:
 		default:
 		}
 	}
