@@ -105,7 +105,8 @@ changed since, or whose outputs are missing; the record names the others.
 With --watch the tasks run, and after each change of files those whose inputs it
 touches, with what depends on them; a round that a change touches begins anew.
 Each round is a run with its own record. Tasks without inputs run in the first
-round, and when something they depend on runs. No hook starts without --heal.
+round, and when something they depend on runs. Services go on between rounds until
+what they are made of changes. No hook starts without --heal.
 
 Ctrl-C once ends what runs (SIGTERM, SIGKILL after 3 s), twice at once; Ctrl-Z
 stops the tasks too.
@@ -426,7 +427,7 @@ type progress interface {
 	Started(t *pipeline.Task)
 	Output(task string, chunk []byte)
 	Retried(t *pipeline.Task, attempt int, before record.Task)
-	Ready(t *pipeline.Task, took time.Duration)
+	Ready(t *pipeline.Task, took time.Duration, since string)
 	Finished(t record.Task)
 	Shown(task string) bool // the end of its output was just shown
 	End(tasks []record.Task)

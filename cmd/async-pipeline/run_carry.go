@@ -49,17 +49,19 @@ type runCall struct {
 func (p *runCall) perform() error {
 	prog := p.prog
 	// One listener over both phases: between the verdict and the hooks a signal must not kill what is left to say.
-	stop := prog.Listen(p.interrupted)
-	defer stop.Stop()
-	defer prog.JobControl().End()
-	p.ctx = stop.Ctx
-	if w := p.flags.rounds; w != nil {
+	var stop *console.Interrupt
+	if w := p.flags.rounds; w != nil { // it listens over all rounds
+		stop = w.stop
+		stop.Next(p.interrupted)
+		defer stop.Next(w.interrupted)
 		var end func(*record.Sealed)
 		p.ctx, end = w.Begin(stop.Ctx, p.graph)
-		defer func() {
-			w.signal = stop.First() // also one that came after the verdict
-			end(p.sealed)
-		}()
+		defer func() { end(p.sealed) }()
+	} else {
+		stop = prog.Listen(p.interrupted)
+		defer stop.Stop()
+		defer prog.JobControl().End()
+		p.ctx = stop.Ctx
 	}
 	sealed, err := p.record(stop)
 	p.sealed = sealed
@@ -119,7 +121,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 			) {
 				p.progress.Retried(t, attempt, before)
 			},
-			Ready: func(t *pipeline.Task, took time.Duration) { p.progress.Ready(t, took) },
+			Ready: func(t *pipeline.Task, took time.Duration, since string) { p.progress.Ready(t, took, since) },
 			Finished: func(t *pipeline.Task, r record.Task) {
 				delete(p.ahead.running, t.Name)
 				p.copyAhead(stop.Ctx, t, r)
@@ -147,6 +149,9 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 			}
 			return 0
 		},
+	}
+	if w := p.flags.rounds; w != nil {
+		r.Keep = &w.services
 	}
 	if p.flags.json {
 		r.Journal = func(line []byte) { prog.JournalLine(line) }

@@ -7,19 +7,23 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/rounds"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
 // A watching is one run --watch.
 type watching struct {
 	rounds.Watch
-	tasks  int            // that are watched; 0: the first round has not begun
-	signal syscall.Signal // that came while the last round was at work; 0: none
+	tasks    int                // that are watched; 0: the first round has not begun
+	stop     *console.Interrupt // of all rounds
+	services run.Kept           // that go on between rounds
+	ended    chan string        // of them, those that ended by themselves: what is said of it
 }
 
 // watchable returns an error for what cannot be typed together with --watch.
@@ -44,7 +48,7 @@ func watchTasks(prog *program, r *runFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	w := &watching{Watch: rounds.Watch{
+	w := &watching{ended: make(chan string, 16), Watch: rounds.Watch{
 		Root: root,
 		Know: func(c *pipeline.Config) { r.cache.know(prog, c) },
 		Loops: func(path string, rounds int) {
@@ -55,29 +59,55 @@ func watchTasks(prog *program, r *runFlags, names []string) error {
 	if repo, err := git.Find(context.Background(), root); err == nil {
 		w.Repo = repo
 	}
+	w.services.Ended = func(service, how string) {
+		select {
+		case w.ended <- "service " + view.Harmless(view.TaskName(service)) + " ended" + how:
+		default: // so many are told already
+		}
+	}
+	w.stop = prog.Listen(w.interrupted)
+	defer w.stop.Stop()
+	defer prog.JobControl().End()
 	r.rounds = w
 	defer w.Close()
+	defer func() { w.services.Close(w.stop.Again) }()
 	for {
 		code := prog.code(runTasks(prog, r, names))
-		if w.tasks == 0 { // there is nothing that could be watched
+		if w.tasks > 0 && code < exit.Signal && prog.Out.Problem() == nil { // a round that changes ended has no such code
+			w.wait(prog)
+		}
+		switch first := w.stop.First(); {
+		case first != 0 && code < exit.Signal:
+			return exit.With(exit.Signal + int(first))
+		case w.tasks == 0, code >= exit.Signal, prog.Out.Problem() != nil: // or there is nothing that could be watched
 			return exit.With(code)
 		}
-		if code >= exit.Signal || prog.Out.Problem() != nil { // a round that changes ended has no such code
-			return exit.With(code)
-		}
-		if w.signal != 0 {
-			return exit.With(exit.Signal + int(w.signal))
-		}
-		select {
-		case <-w.Changed():
-			continue
-		default:
-		}
-		prog.Results().Line("Watching %s. Ctrl-C ends.", english.Count(w.tasks, "task"))
-		prog.Out.Flush()
-		<-w.Changed()
 	}
 }
+
+// wait waits until there are changes, or until a signal comes.
+func (w *watching) wait(prog *program) {
+	select {
+	case <-w.Changed():
+		return
+	default:
+	}
+	prog.Results().Line("Watching %s. Ctrl-C ends.", english.Count(w.tasks, "task"))
+	for {
+		prog.Out.Flush()
+		select {
+		case <-w.Changed():
+			return
+		case <-w.stop.Ctx.Done():
+			return
+		case text := <-w.ended:
+			prog.Results().Line("%s", text)
+		}
+	}
+}
+
+// interrupted is told a signal that comes between rounds. The next thing that happens is the end.
+func (*watching) interrupted(syscall.Signal) {}
 
 // choose returns the tasks of the next round, or nil for none. The first round has all of g.
 func (w *watching) choose(prog *program, c *pipeline.Config, g *pipeline.Graph, screen *view.Screen) (*pipeline.Graph, error) {
@@ -94,8 +124,10 @@ func (w *watching) choose(prog *program, c *pipeline.Config, g *pipeline.Graph, 
 		return g, nil
 	}
 	w.tasks = len(g.Tasks())
-	names, paths := w.Next(c, g, files)
-	if len(names) == 0 {
+	w.services.Retain(g)
+	names, paths, changed := w.Next(c, g, files)
+	w.services.Changed(changed)
+	if len(names) == 0 || w.stop.First() != 0 {
 		return nil, nil
 	}
 	what := "files"

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -441,4 +442,34 @@ func TestNothingIsInherited(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// A supervisor that is retired goes on with its commands until they end, and reports that.
+func TestRetiredGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	type end struct {
+		res Result
+		err error
+	}
+	ends := make(chan end, 1)
+	go func() {
+		res, err := Box{Tier: None}.Run(t.Context(), Command{
+			Argv: []string{"/bin/sh", "-c", "touch began; while ! test -e over; do sleep 0.01; done; exit 7"}, Dir: dir,
+		})
+		ends <- end{res, err}
+	}()
+	for stop := time.Now().Add(time.Minute); time.Now().Before(stop); time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "began")); err == nil {
+			break
+		}
+	}
+	Retire()
+	Close()
+	res, err := Box{Tier: None}.Run(t.Context(), Command{Argv: []string{"/bin/sh", "-c", "touch over"}, Dir: dir})
+	if err != nil || res.ExitCode != 0 {
+		t.Errorf("the next command: %+v, %v", res, err)
+	}
+	if e := <-ends; e.err != nil || e.res.ExitCode != 7 {
+		t.Errorf("%+v, %v", e.res, e.err)
+	}
 }

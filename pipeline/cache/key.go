@@ -26,16 +26,26 @@ func (c *Cache) services(ctx context.Context, t *pipeline.Task) (map[string]stri
 	}
 	keys := map[string]string{}
 	for _, s := range c.Config.Services(t) {
-		if len(s.Inputs) == 0 {
-			return nil, fmt.Errorf("the service %s, which it needs, has no inputs", pipeline.ShownName(s.Name))
-		}
-		made, _, err := c.now(ctx, s, nil)
+		key, err := c.ServiceKey(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		keys[s.Name] = made.Key
+		keys[s.Name] = key
 	}
 	return keys, nil
+}
+
+// ServiceKey returns the key of what a service is made of now: its command, environment, programs, inputs, and the
+// services that it needs. An error means that this is not known, as where it has no inputs.
+func (c *Cache) ServiceKey(ctx context.Context, s *pipeline.Task) (string, error) {
+	if len(s.Inputs) == 0 {
+		return "", fmt.Errorf("the service %s, which it needs, has no inputs", pipeline.ShownName(s.Name))
+	}
+	if err := c.open(); err != nil {
+		return "", err
+	}
+	made, _, err := c.now(ctx, s, nil)
+	return made.Key, err
 }
 
 // now returns of what a task is made now, and its inputs: set, or those that it declares.

@@ -125,13 +125,15 @@ func (t *Task) Delayed() (took time.Duration, ok bool) {
 // Reasons of services and of agent tasks. The other reasons are of package pipeline.
 const (
 	NotNeeded = "not_needed" // with Skipped: no task that depends on it had to run
-	RunEnded  = "run_ended"  // with Passed: it was ended because no other task was left
+	RunEnded  = "run_ended"  // with Passed: no other task was left; it was ended, unless Service.Kept
 	AgentsOff = "agents_off" // with Skipped: no agent starts in --watch without --heal
 )
 
 // A Service is what is recorded of a service besides.
 type Service struct {
-	ReadyMS *int64 `json:"ready_ms"` // null: it never was
+	ReadyMS *int64 `json:"ready_ms"`        // null: it never was
+	Since   string `json:"since,omitempty"` // the run that started it; empty: this one
+	Kept    bool   `json:"kept,omitempty"`  // it went on when the run had ended
 }
 
 // A Log is the entry of a task's output in run.json. Bytes and LeftOutBytes together are what the task printed.

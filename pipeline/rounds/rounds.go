@@ -78,8 +78,9 @@ func (w *Watch) Close() {
 func (w *Watch) Changed() <-chan struct{} { return w.changed }
 
 // Next returns the tasks of the next round, in the order of the graph, and the paths whose changes begin it, sorted. From
-// now on the tasks of g are watched; files are as in Open. Services that the tasks need are not added.
-func (w *Watch) Next(c *pipeline.Config, g *pipeline.Graph, files []string) (tasks, paths []string) {
+// now on the tasks of g are watched; files are as in Open. Services that the tasks need are not added. changed are the
+// services among tasks that changed files concern, or what they depend on, and not only a task that needs them.
+func (w *Watch) Next(c *pipeline.Config, g *pipeline.Graph, files []string) (tasks, paths, changed []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select { // what is pending is taken now
@@ -102,11 +103,27 @@ func (w *Watch) Next(c *pipeline.Config, g *pipeline.Graph, files []string) (tas
 			tasks = append(tasks, t.Name)
 		}
 	}
+	changed = w.changedServices(runs, paths, lost)
 	for i := range paths {
 		paths[i] = shown(paths[i])
 	}
 	slices.Sort(paths)
-	return tasks, slices.Compact(paths)
+	return tasks, slices.Compact(paths), changed
+}
+
+// changedServices returns the services of a round that run because of themselves. w.mu is locked.
+func (w *Watch) changedServices(runs map[string]bool, paths []string, lost bool) (names []string) {
+	touched := cache.Affected(w.config, w.tasks, paths, nil, true)
+	for _, t := range w.tasks {
+		after := slices.ContainsFunc(t.DependsOn, func(name string) bool {
+			d := w.config.Task(name)
+			return runs[name] && d != nil && d.Service == nil
+		})
+		if t.Service != nil && (touched[t.Name] != "" || lost && t.HasInputs() || after) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // use takes over what was read for a round. w.mu is locked.

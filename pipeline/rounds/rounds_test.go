@@ -103,7 +103,7 @@ func (p *project) waits() {
 
 // next chooses the next round: "a b <- changed/path".
 func (p *project) next() string {
-	tasks, paths := p.Next(p.config, p.graph, defining)
+	tasks, paths, _ := p.Next(p.config, p.graph, defining)
 	return strings.Join(tasks, " ") + " <- " + strings.Join(paths, " ")
 }
 
@@ -379,4 +379,46 @@ func TestLoops(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A round tells which services files concern that changed, or what they depend on; not those that only a task needs, and
+// not those that are only written in the same PIPELINE.hcl.
+func TestChangedServices(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"t/a":          "",
+		"api/a":        "api",
+		"schema":       "db api",
+		"PIPELINE.hcl": "db", // prepare runs again
+		"other":        "",
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, "",
+				&pipeline.Task{Name: "prepare", Dir: ".", Inputs: []string{"schema"}},
+				&pipeline.Task{Name: "db", Dir: ".", Service: &pipeline.Service{}, DependsOn: []string{"prepare"}},
+				&pipeline.Task{Name: "api", Dir: ".", Inputs: []string{"api/**"}, Service: &pipeline.Service{}, DependsOn: []string{"db"}},
+				&pipeline.Task{Name: "test", Dir: ".", Inputs: []string{"t/**"}, DependsOn: []string{"api"}},
+			)
+			p.round()(nil, record.Passed)
+			p.round()([]string{"api", "db"}, record.Skipped) // not needed: the next round of test has them
+			p.take(watch.Changes{Paths: []string{path}})
+			_, _, changed := p.Next(p.config, p.graph, defining)
+			if got := strings.Join(changed, " "); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+	t.Run("changes were lost", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t, "",
+			&pipeline.Task{Name: "db", Dir: ".", Service: &pipeline.Service{}},
+			&pipeline.Task{Name: "api", Dir: ".", Inputs: []string{"api/**"}, Service: &pipeline.Service{}},
+		)
+		p.round()(nil, record.Passed)
+		p.take(watch.Changes{Lost: true})
+		if _, _, changed := p.Next(p.config, p.graph, defining); !slices.Equal(changed, []string{"api"}) {
+			t.Errorf("%q", changed)
+		}
+	})
 }

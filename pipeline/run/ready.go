@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"regexp"
 	"strconv"
@@ -138,7 +139,7 @@ func listens(ctx context.Context, port int) bool {
 
 // A listener waits for a line in the output of a service. heard is closed when it has come.
 type listener struct {
-	to    *output
+	to    io.Writer
 	line  *regexp.Regexp // nil: there is none to wait for, or it has come
 	heard chan struct{}
 	begun []byte // of a line that has not ended

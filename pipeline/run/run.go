@@ -30,6 +30,9 @@ type Run struct {
 	KeepGoing bool         // after a failure, tasks that do not depend on it still start
 	Serve     bool         // services that nothing depends on are started, and the run goes on until they end
 
+	// Keep has services that go on when the run has ended; nil: they end with it.
+	Keep *Kept
+
 	// Cache, where it is not nil, replaces tasks whose result it has. Config, Describe and Run of it are filled in.
 	Cache    *cache.Cache
 	CacheOff string // why there is none, as tasks with inputs record it: the flag that was typed
@@ -67,8 +70,8 @@ type Observer struct {
 	Output func(t *pipeline.Task, chunk []byte)
 	// the number of the next attempt, from 2, and how those before it ended
 	Retried func(t *pipeline.Task, attempt int, r record.Task)
-	// a service, and how long that took
-	Ready func(t *pipeline.Task, took time.Duration)
+	// a service, and how long that took. One that goes on since an earlier run, whose id is since, is not told to Started
+	Ready func(t *pipeline.Task, took time.Duration, since string)
 	// also for a task that was not started (record.Skipped)
 	Finished func(t *pipeline.Task, r record.Task)
 	// all of them, unless the run was abandoned or cannot be recorded

@@ -312,7 +312,7 @@ func TestStartThatCannotBeWritten(t *testing.T) {
 		lost := errors.New("lost")
 		w.broken, w.unwritten = []error{lost}, true
 		w.r.Observer.Started = func(*pipeline.Task) { t.Error("it was started") }
-		if err := w.started(x, nil); !errors.Is(err, lost) || len(w.broken) != 1 {
+		if err := w.started(x, "", nil); !errors.Is(err, lost) || len(w.broken) != 1 {
 			t.Errorf("%v, errors %v", err, w.broken)
 		}
 		_ = w.end(x, record.Task{Name: "x", Status: record.Failed})

@@ -1,7 +1,7 @@
 package run
 
 // Services: tasks that keep running beside the tasks that depend on them. One is started when the first of those is
-// about to run, and ended when no other task is left.
+// about to run, and ended when no other task is left, unless the run has a Kept in which it goes on.
 
 import (
 	"context"
@@ -24,14 +24,19 @@ type service struct {
 	t      *pipeline.Task
 	wanted bool // it was asked for itself: the run goes on until it ends
 
-	once  sync.Once
-	up    chan struct{} // closed when it is ready, or will never be
-	ended chan struct{} // closed when it is recorded
+	once    sync.Once
+	settled sync.Once
+	up      chan struct{} // closed when it is ready, or will never be
+	ended   chan struct{} // closed when it is recorded
+
+	p     *instance // set before up is closed; nil: none was started
+	since string    // id of the earlier run that started it; empty: this one
 
 	mu     sync.Mutex
 	begun  bool
 	stop   context.CancelCauseFunc
-	failed bool // it was not ready in time, or ended too early
+	failed bool   // it was not ready in time, or ended too early
+	took   *int64 // milliseconds until it was ready; nil: it is not
 }
 
 // Why a service is ended, as causes of its context.
@@ -132,24 +137,18 @@ func (s *service) hasFailed() bool {
 	return s.failed
 }
 
-// run runs a service until it ends, and records it.
+// run runs a service until it ends or the run does, and records it. One that goes on since an earlier run is used.
 func (w *walker) run(ctx context.Context, s *service) {
 	defer close(s.ended)
 	defer s.stop(nil)
-	var once sync.Once
-	up := func(failed bool) {
-		s.mu.Lock()
-		s.failed = s.failed || failed
-		s.mu.Unlock()
-		once.Do(func() { close(s.up) })
-	}
 	if d := w.serve(ctx, s.t); d != nil {
-		up(true)
+		s.settle(true)
 		w.skip(pipeline.End{Task: s.t, Reason: pipeline.Dependency, BlockedBy: d.t.Name})
 		return
 	}
+	made, exact := w.made(ctx, s)
 	if ctx.Err() != nil || w.givenUp() { // while it waited for another service
-		up(false)
+		s.settle(false)
 		reason := pipeline.Reason(record.NotNeeded)
 		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errRunEnded) {
 			reason = pipeline.Signal
@@ -157,41 +156,23 @@ func (w *walker) run(ctx context.Context, s *service) {
 		w.skip(pipeline.End{Task: s.t, Reason: reason})
 		return
 	}
-	log, err := w.start(s.t)
+	var old *instance
+	if s.p, old = w.r.Keep.take(s.t.Name, made, exact); s.p != nil {
+		s.since = s.p.since
+	}
+	log, err := w.start(s.t, s.since)
 	if err != nil {
-		up(true)
+		s.settle(true)
 		why := fmt.Sprintf("service %q was not started, as the run cannot be recorded: %v", s.t.Name, err)
 		_ = w.end(s.t, record.Task{Name: s.t.Name, Status: record.Failed, Error: &why})
 		return
 	}
-	begun := time.Now()
-	var took *int64 // until it was ready
-	out := &listener{to: &output{w, s.t, log}, heard: make(chan struct{})}
-	if s.t.Service.Log != "" {
-		out.line = regexp.MustCompile(s.t.Service.Log)
+	out := &output{w, s.t, log}
+	if old != nil {
+		old.out.rest(out, w.r.Tasks.Redact.Bytes)
 	}
-	watched := make(chan struct{})
-	var got record.Task
-	if why := w.claim(ctx, s.t); why != "" {
-		close(watched)
-		got = record.Task{Name: s.t.Name, Status: record.Failed, Error: &why}
-	} else {
-		go func() {
-			defer close(watched)
-			if w.watch(ctx, s, out) {
-				took = new(time.Since(begun).Milliseconds())
-				w.served(s.t, *took)
-				up(false)
-			}
-		}()
-		// got.Error has the error's text
-		got, _ = w.r.Tasks.RunTask(ctx, w.r.Config.Root, s.t, sandbox.Box{Tier: sandbox.None, Secrets: true}, out)
-	}
-	cause := context.Cause(ctx)
-	s.stop(nil)
-	<-watched
-	got = s.verdict(got, cause, took)
-	up(got.Status == record.Failed)
+	got := w.use(ctx, s, made, out)
+	s.settle(got.Status == record.Failed)
 	if got.Status == record.Failed {
 		tail, _ := log.Tail(task.HintTail)
 		got.Hint = w.r.Tasks.Hint(s.t, tail)
@@ -206,8 +187,124 @@ func (w *walker) run(ctx context.Context, s *service) {
 	_ = w.end(s.t, got)
 }
 
-// claim takes the port of a service for it, and returns why it cannot have it, or "".
-func (w *walker) claim(ctx context.Context, t *pipeline.Task) string {
+// settle tells who waits for a service that it is ready, or will never be: then it has failed, or the run is over.
+func (s *service) settle(failed bool) {
+	s.mu.Lock()
+	s.failed = s.failed || failed
+	s.mu.Unlock()
+	s.settled.Do(func() { close(s.up) })
+}
+
+// made returns of what a service is made, for a run whose services may go on. exact: that tells all; else only how it
+// is written. It is empty for a service that does not go on.
+func (w *walker) made(ctx context.Context, s *service) (made string, exact bool) {
+	if w.r.Keep == nil || s.wanted {
+		return "", false
+	}
+	if w.r.Cache != nil {
+		if key, err := w.r.Cache.ServiceKey(ctx, s.t); err == nil {
+			rule, err := Fingerprint(&pipeline.Task{Service: s.t.Service}, w.r.Tasks.Redact) // which is not in the key
+			return key + " " + rule, err == nil
+		}
+	}
+	made, err := Fingerprint(s.t, w.r.Tasks.Redact)
+	if err != nil {
+		return "", false
+	}
+	return made, false
+}
+
+// use uses the process of a service, or starts one that writes to out, until it or the run has ended. It returns what is
+// to be recorded.
+func (w *walker) use(ctx context.Context, s *service, made string, out *output) record.Task {
+	began := time.Now()
+	if why := w.claim(ctx, s.t, s.p != nil); why != "" {
+		return s.verdict(record.Task{Name: s.t.Name, Status: record.Failed, Error: &why}, context.Cause(ctx))
+	}
+	watched := make(chan struct{})
+	if s.p != nil {
+		close(watched)
+		w.served(s, 0)
+		s.p.out.use(out, w.r.Tasks.Redact.Bytes)
+	} else {
+		heard := w.launch(s, made, out)
+		go func() {
+			defer close(watched)
+			if w.watch(ctx, s, heard) {
+				w.served(s, time.Since(began).Milliseconds())
+			}
+		}()
+	}
+	goesOn := w.await(ctx, s)
+	cause := context.Cause(ctx)
+	s.stop(nil)
+	<-watched
+	got := record.Task{Name: s.t.Name, Status: record.Passed, Reason: new(record.RunEnded), Attempts: 1, Sandbox: new(string(sandbox.None))}
+	if !goesOn {
+		got = s.verdict(s.p.got, cause)
+	}
+	got.Service = &record.Service{ReadyMS: s.took, Since: s.since, Kept: goesOn}
+	if goesOn || s.since != "" {
+		got.StartedAt, got.DurationMS = &record.Time{Time: began}, new(time.Since(began).Milliseconds())
+	}
+	if s.since != "" {
+		got.Attempts = 0 // it was started by another run
+	}
+	return got
+}
+
+// launch starts the process of a service.
+func (w *walker) launch(s *service, made string, out *output) *listener {
+	s.p = &instance{name: s.t.Name, made: made, since: w.d.ID}
+	for _, d := range w.r.Config.Services(s.t) {
+		if n := w.services[d.Name]; n != nil && n.p != nil {
+			s.p.needs = append(s.p.needs, n.p)
+		}
+	}
+	s.p.out.use(out, w.r.Tasks.Redact.Bytes)
+	heard := &listener{to: &s.p.out, heard: make(chan struct{})}
+	if s.t.Service.Log != "" {
+		heard.line = regexp.MustCompile(s.t.Service.Log)
+	}
+	s.p.start(w.r.Tasks, s.t, heard, w.keeps(s))
+	return heard
+}
+
+// keeps returns what a service goes on in when the run has ended; nil: it does not.
+func (w *walker) keeps(s *service) *Kept {
+	if s.wanted {
+		return nil
+	}
+	return w.r.Keep
+}
+
+// await waits until the process of a service or the run has ended, and ends the process then, unless it is ready and
+// kept: in that case it goes on.
+func (w *walker) await(ctx context.Context, s *service) (goesOn bool) {
+	k := w.keeps(s)
+	select {
+	case <-s.p.ended:
+	case <-ctx.Done():
+		if k != nil && s.isReady() && s.p.out.leave() {
+			return true
+		}
+		s.p.stop(context.Cause(ctx))
+		<-s.p.ended
+	}
+	if k != nil {
+		k.forget(s.p)
+	}
+	return false
+}
+
+func (s *service) isReady() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.took != nil
+}
+
+// claim takes the port of a service for it, and returns why it cannot have it, or "". goesOn: it listens there itself.
+func (w *walker) claim(ctx context.Context, t *pipeline.Task, goesOn bool) string {
 	port := t.Service.Port
 	if port == 0 {
 		return ""
@@ -224,15 +321,15 @@ func (w *walker) claim(ctx context.Context, t *pipeline.Task) string {
 	switch {
 	case other != "":
 		return fmt.Sprintf("the service %s has port %d too: give one of them another port", pipeline.ShownName(other), port)
-	case listens(ctx, port):
+	case !goesOn && listens(ctx, port):
 		return fmt.Sprintf("something else listens on port %d already: end it, or use another port", port)
 	}
 	return ""
 }
 
 // verdict returns the record of a service that has ended. cause is why it was ended; nil: it ended by itself.
-func (s *service) verdict(got record.Task, cause error, took *int64) record.Task {
-	got.Service = &record.Service{ReadyMS: took}
+func (s *service) verdict(got record.Task, cause error) record.Task {
+	got.Service = &record.Service{ReadyMS: s.took}
 	fail := func(why string) record.Task {
 		got.Status, got.Reason = record.Failed, nil
 		if got.Error == nil {
@@ -254,7 +351,7 @@ func (s *service) verdict(got record.Task, cause error, took *int64) record.Task
 		return got
 	case s.wanted && got.Status == record.Passed:
 		return got
-	case took == nil:
+	case s.took == nil:
 		return fail("it ended before it was ready" + howEnded(got))
 	}
 	return fail("it ended before the run did" + howEnded(got))

@@ -94,7 +94,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	if w.leaveOut(ctx, t) {
 		return nil
 	}
-	log, err := w.start(t)
+	log, err := w.start(t, "")
 	if err != nil {
 		why := fmt.Sprintf("task %q was not started, as the run cannot be recorded: %v", t.Name, err)
 		return w.end(t, record.Task{Name: t.Name, Status: record.Failed, Error: &why})
@@ -139,8 +139,9 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	return w.end(t, got)
 }
 
-// start records that a task begins and opens its log. After the first error of the record no task starts.
-func (w *walker) start(t *pipeline.Task) (*record.LogWriter, error) {
+// start records that a task begins and opens its log. After the first error of the record no task starts. since is the
+// run that started a service that goes on; empty: it is started now.
+func (w *walker) start(t *pipeline.Task, since string) (*record.LogWriter, error) {
 	w.mu.Lock()
 	err := cmp.Or(w.broken...)
 	w.mu.Unlock()
@@ -148,7 +149,7 @@ func (w *walker) start(t *pipeline.Task) (*record.LogWriter, error) {
 		return nil, err
 	}
 	log, err := w.d.Log(t.Name) // without the lock: making a file is most of the cost of a record
-	if err = w.started(t, err); err != nil {
+	if err = w.started(t, since, err); err != nil {
 		if log != nil {
 			_, _ = log.Finish() // the file stays, empty
 		}
@@ -159,7 +160,7 @@ func (w *walker) start(t *pipeline.Task) (*record.LogWriter, error) {
 
 // started records the beginning of a task; log is the error of making its log. Meanwhile the record of another task
 // may have failed.
-func (w *walker) started(t *pipeline.Task, log error) error {
+func (w *walker) started(t *pipeline.Task, since string, log error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if log != nil {
@@ -171,19 +172,27 @@ func (w *walker) started(t *pipeline.Task, log error) error {
 	if err := cmp.Or(w.broken...); err != nil {
 		return err
 	}
-	if w.r.Observer.Started != nil && !w.silent {
+	if w.r.Observer.Started != nil && !w.silent && since == "" {
 		w.r.Observer.Started(t)
 	}
 	return nil
 }
 
-// served records that a service is ready, after so many milliseconds.
-func (w *walker) served(t *pipeline.Task, took int64) {
+// served records that a service is ready, after so many milliseconds, and lets the tasks that wait for it start.
+func (w *walker) served(s *service, took int64) {
+	s.mu.Lock()
+	s.took = &took
+	s.mu.Unlock()
+	defer s.settle(false)
+	fields := []record.Field{{Name: "duration_ms", Value: took}}
+	if s.since != "" {
+		fields = append(fields, record.Field{Name: "since", Value: s.since})
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tell(record.Event{Type: "task_ready", Task: t.Name, Fields: []record.Field{{Name: "duration_ms", Value: took}}})
+	w.tell(record.Event{Type: "task_ready", Task: s.t.Name, Fields: fields})
 	if w.r.Observer.Ready != nil && !w.silent {
-		w.r.Observer.Ready(t, time.Duration(took)*time.Millisecond)
+		w.r.Observer.Ready(s.t, time.Duration(took)*time.Millisecond, s.since)
 	}
 }
 

@@ -217,15 +217,22 @@ func (s *Screen) again(t *pipeline.Task, attempt int, before record.Task) string
 	return s.told(s.paint(yellow, "–"), taskName(t.Name), text)
 }
 
-// Ready shows that a service is ready for the tasks that need it.
-func (l *Lines) Ready(t *pipeline.Task, took time.Duration) {
+// Ready shows that a service is ready for the tasks that need it, or goes on since an earlier run.
+func (l *Lines) Ready(t *pipeline.Task, took time.Duration, since string) {
 	l.flush(t.Name)
-	l.line(l.screen.ready(t, took))
+	l.line(l.screen.ready(t, took, since))
 }
 
-func (s *Screen) ready(t *pipeline.Task, took time.Duration) string {
-	return s.told(s.paint(green, "✓"), taskName(t.Name), "ready "+Duration(took))
+func (s *Screen) ready(t *pipeline.Task, took time.Duration, since string) string {
+	text := "ready " + Duration(took)
+	if since != "" {
+		text = "goes on"
+	}
+	return s.told(s.paint(green, "✓"), taskName(t.Name), text)
 }
+
+// goesOn reports whether a task is a service that goes on after the run. Of its end nothing is shown.
+func goesOn(t record.Task) bool { return t.Service != nil && t.Service.Kept }
 
 // Finished shows how a task ended, once. What was skipped is shown by End.
 func (l *Lines) Finished(t record.Task) {
@@ -238,7 +245,9 @@ func (l *Lines) Finished(t record.Task) {
 		return
 	}
 	l.flush(t.Name)
-	l.line(l.screen.end(t))
+	if !goesOn(t) {
+		l.line(l.screen.end(t))
+	}
 }
 
 // end returns the line about how a task ended.

@@ -100,12 +100,14 @@ func (l *Live) Write(p []byte) (int, error) {
 
 // Started adds a task to those that run.
 func (l *Live) Started(t *pipeline.Task) {
-	l.change(func() {
-		// In the order of the graph: tasks that start at the same moment have no order of their own.
-		at, _ := slices.BinarySearchFunc(l.rows, l.place[t.Name],
-			func(r *row, place int) int { return l.place[r.name] - place })
-		l.rows = slices.Insert(l.rows, at, &row{name: t.Name, since: l.now()})
-	})
+	l.change(func() { l.begin(t) })
+}
+
+func (l *Live) begin(t *pipeline.Task) {
+	// In the order of the graph: tasks that start at the same moment have no order of their own.
+	at, _ := slices.BinarySearchFunc(l.rows, l.place[t.Name],
+		func(r *row, place int) int { return l.place[r.name] - place })
+	l.rows = slices.Insert(l.rows, at, &row{name: t.Name, since: l.now()})
 }
 
 // Retried begins a task's row anew; the reason scrolls by.
@@ -121,8 +123,13 @@ func (l *Live) Retried(t *pipeline.Task, attempt int, before record.Task) {
 }
 
 // Ready tells that a service is ready; it scrolls by, and the service stays among what runs.
-func (l *Live) Ready(t *pipeline.Task, took time.Duration) {
-	l.change(func() { l.scroll = append(append(l.scroll, l.screen.ready(t, took)...), '\n') })
+func (l *Live) Ready(t *pipeline.Task, took time.Duration, since string) {
+	l.change(func() {
+		if since != "" {
+			l.begin(t)
+		}
+		l.scroll = append(append(l.scroll, l.screen.ready(t, took, since)...), '\n')
+	})
 }
 
 // Output keeps the end of what a task printed.
@@ -180,7 +187,9 @@ func (l *Live) finished(t record.Task) {
 		l.left.add(t)
 		return
 	}
-	l.scroll = append(append(append(l.scroll, l.screen.end(t)...), '\n'), tail...)
+	if !goesOn(t) {
+		l.scroll = append(append(append(l.scroll, l.screen.end(t)...), '\n'), tail...)
+	}
 }
 
 // Interrupted shows that a signal came: nothing new starts.

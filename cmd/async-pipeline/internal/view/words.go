@@ -51,6 +51,9 @@ func endedAfter(t record.Task) string {
 func endedAtLast(t record.Task) string {
 	switch t.Status {
 	case record.Passed:
+		if goesOn(t) {
+			return "left running"
+		}
 		if t.Reason != nil && *t.Reason == record.RunEnded {
 			return "ended with the run"
 		}
