@@ -110,7 +110,7 @@ func Folders(top string) (dir, common string, err error) {
 		return dir, dir, err
 	}
 	named := func(file, prefix, base string) (string, error) {
-		text, err := readRegular(file)
+		text, err := ReadRegular(file)
 		if err != nil {
 			return "", err
 		}
@@ -133,8 +133,8 @@ func Folders(top string) (dir, common string, err error) {
 	return dir, common, err
 }
 
-// readRegular reads a file, also behind a link, of at most 16 MiB, and nothing that could make it wait, as a pipe.
-func readRegular(path string) ([]byte, error) {
+// ReadRegular reads a file, also behind a link, of at most 16 MiB, and nothing that could make it wait, as a pipe.
+func ReadRegular(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ const longest = 16 << 20 // bytes
 // plain reports whether a folder of git has no configuration that puts the top of the work tree elsewhere, or that
 // belongs to one work tree.
 func plain(dir string) bool {
-	config, err := readRegular(filepath.Join(dir, "config"))
+	config, err := ReadRegular(filepath.Join(dir, "config"))
 	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("worktree"))
 }
 
@@ -199,7 +199,7 @@ func isSilent(dir, word string) bool {
 		files = append(files, filepath.Join(config, "git", "config"))
 	}
 	for _, file := range files {
-		text, err := readRegular(file)
+		text, err := ReadRegular(file)
 		text = bytes.ToLower(text)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) ||
 			bytes.Contains(text, []byte(word)) || bytes.Contains(text, []byte("include")) {

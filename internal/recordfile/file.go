@@ -125,6 +125,46 @@ func Read(path string, limit int64) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// A summed is a value with a digest of it, as JSON.
+type summed struct {
+	Sum string          `json:"sum"` // sha256 in hexadecimal, of the bytes of Of
+	Of  json.RawMessage `json:"of"`
+}
+
+// WriteSummed replaces a file by v and a digest of it, {"sum","of"}. It is not synced.
+func WriteSummed(path string, v any) error {
+	of, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(summed{sum(of), of})
+	if err != nil {
+		return err
+	}
+	return Write(path, b, false)
+}
+
+// ReadSummed reads what WriteSummed wrote. A file that is damaged is an error; then v may have changed.
+func ReadSummed(path string, limit int64, v any) error {
+	b, err := Read(path, limit)
+	if err != nil {
+		return err
+	}
+	var s summed
+	if err := json.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if s.Sum != sum(s.Of) {
+		return fmt.Errorf("%s is damaged", path)
+	}
+	return json.Unmarshal(s.Of, v)
+}
+
+func sum(b []byte) string {
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:])
+}
+
 // IsFolder reports whether path is a folder itself, not a link to one.
 func IsFolder(path string) bool {
 	info, err := os.Lstat(path)

@@ -3,6 +3,7 @@ package tree
 import (
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"io/fs"
 )
@@ -11,9 +12,10 @@ import (
 //
 //	root, boot, start of the walk, number of entries, 1 if each entry has a start of its own, else 0
 //	for each entry: path, mode, size, digest, link, the five numbers of its fact, and its start
+//	CRC-32C of all that, four bytes
 //
 // A library's form would take several times as long to read, and each warm run of the cache reads one.
-const memoryForm = "async-pipeline walk 2\n"
+const memoryForm = "async-pipeline walk 3\n"
 
 // Save writes m, a walk of root, for Recall. boot identifies the start of the machine. Entries for which secret
 // returns true are left out: a digest of a short text gives it away.
@@ -47,20 +49,30 @@ func (m *Manifest) Save(w io.Writer, root, boot string, secret func(path string)
 			b = binary.AppendVarint(b, m.starts[i])
 		}
 	}
-	_, err := w.Write(b)
+	_, err := w.Write(binary.LittleEndian.AppendUint32(b, checksum(b)))
 	return err
 }
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendVarint(b, int64(len(s))), s...)
 }
 
-var errOtherTree = errors.New("the stored walk is not of this tree")
+var (
+	errOtherTree = errors.New("the stored walk is not of this tree")
+	errDamaged   = errors.New("the stored walk is damaged")
+)
 
 // Recall reads a manifest that Save wrote, for Options.Known. The error is not nil if it is of another root, or of
 // another start of the machine: after a power cut the files may be other ones with the same stat data. All texts of the
 // manifest share one piece of memory.
 func Recall(b []byte, root, boot string) (*Manifest, error) {
+	end := len(b) - crc32.Size
+	if end < 0 || checksum(b[:end]) != binary.LittleEndian.Uint32(b[end:]) {
+		return nil, errDamaged
+	}
+	b = b[:end]
 	d := decoder{b: b, text: string(b)}
 	if d.take(int64(len(memoryForm))) != memoryForm || d.word() != root || d.word() != boot {
 		return nil, errOtherTree

@@ -30,6 +30,7 @@ type Omitted struct {
 type Manifest struct {
 	Entries []Entry
 	Omitted []Omitted // sorted by path
+	Repos   []string  // of a walk: folders below the root that have a .git, sorted
 	Anew    []int     // of a walk: places in Entries of what was read anew, as Options.Known does not have it like that; ascending
 
 	facts []fact // stat facts of Entries, same order; nil when the manifest was read from JSON. For Options.Known

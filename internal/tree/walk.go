@@ -126,9 +126,10 @@ func (m *Manifest) merge(known *Manifest, workers []*worker) {
 		for _, i := range h.same {
 			first, end = min(first, i), max(end, i+1)
 		}
-		m.Omitted = append(m.Omitted, h.omitted...)
+		m.Omitted, m.Repos = append(m.Omitted, h.omitted...), append(m.Repos, h.repos...)
 	}
 	slices.SortFunc(m.Omitted, func(a, b Omitted) int { return strings.Compare(a.Path, b.Path) })
+	slices.Sort(m.Repos)
 	kept := 0
 	same := make([]bool, max(0, end-first)) // of the entries of known from first to end
 	for _, h := range workers {
@@ -236,6 +237,7 @@ type worker struct {
 	same    []int   // the entries of known that are as they were
 	found   []*item // what is not among them
 	omitted []Omitted
+	repos   []string
 	buf     []byte
 }
 
@@ -342,6 +344,9 @@ func (h *worker) addNames(f *folder, names []string) error {
 	for _, name := range names {
 		if err := h.ctx.Err(); err != nil {
 			return err
+		}
+		if name == ".git" && f.path != "" {
+			h.repos = append(h.repos, f.path)
 		}
 		if name == ".git" || name == ".async" && f.path == "" {
 			continue

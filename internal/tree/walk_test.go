@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"math/rand/v2"
 	"net"
@@ -576,7 +578,15 @@ func TestRecallDamaged(t *testing.T) {
 		}
 		for _, to := range []byte{0, 1, 0x7f, 0xff} {
 			b := bytes.Clone(stored.Bytes())
+			if b[i] == to {
+				continue
+			}
 			b[i] = to
+			if m, err := Recall(b, root, "boot"); m != nil || err == nil {
+				t.Errorf("with %x at %d it was recalled", to, i)
+			}
+			body := b[:max(0, len(b)-crc32.Size)] // damaged before it was stored
+			b = binary.LittleEndian.AppendUint32(body, checksum(body))
 			if known, err := Recall(b, root, "boot"); err == nil {
 				mustWalk(t, root, Options{Known: known})
 			}

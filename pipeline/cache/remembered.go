@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"encoding/json"
 	"sync"
 
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
@@ -10,8 +9,8 @@ import (
 // limitMemory bounds what is read of such a file, in bytes.
 const limitMemory = 64 << 20
 
-// A remembered is a file of facts by name, kept from run to run. A file that cannot be read is an empty one: then the
-// facts are found out again.
+// A remembered is a file of facts by name, kept from run to run. A file that cannot be read, or is damaged, is an empty one:
+// then the facts are found out again.
 type remembered[Fact comparable] struct {
 	path string
 
@@ -22,8 +21,7 @@ type remembered[Fact comparable] struct {
 
 func (r *remembered[Fact]) load(path string) {
 	r.path = path
-	b, err := recordfile.Read(path, limitMemory)
-	if err != nil || json.Unmarshal(b, &r.known) != nil || r.known == nil {
+	if recordfile.ReadSummed(path, limitMemory, &r.known) != nil || r.known == nil {
 		r.known = map[string]Fact{}
 	}
 }
@@ -42,9 +40,5 @@ func (r *remembered[Fact]) save() error {
 		return nil
 	}
 	r.more = false
-	b, err := json.Marshal(r.known)
-	if err != nil {
-		return err
-	}
-	return recordfile.Write(r.path, b, false)
+	return recordfile.WriteSummed(r.path, r.known)
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/process"
@@ -73,6 +74,7 @@ func (m *Memory) Abandoned() (paths []string) {
 type ignoreList struct {
 	Top   []string `json:"top"`   // topmost paths, sorted; folders without their slash
 	Rules string   `json:"rules"` // digest of the rules and of the index
+	Repos []string `json:"repos"` // repositories in the tree, sorted: what is in them git does not tell of
 }
 
 // limitMemory bounds what is read of an ignore list, in bytes.
@@ -86,8 +88,7 @@ func (m *Memory) load() {
 	if b, err := recordfile.Read(filepath.Join(m.Dir, "walk"), limitWalk); err == nil {
 		m.known, _ = tree.Recall(b, m.Root, process.Self().Boot) // what cannot be read is not known
 	}
-	if b, err := recordfile.Read(filepath.Join(m.Dir, "ignored.json"), limitMemory); err != nil ||
-		json.Unmarshal(b, &m.ignore) != nil {
+	if recordfile.ReadSummed(filepath.Join(m.Dir, "ignored.json"), limitMemory, &m.ignore) != nil {
 		m.ignore = ignoreList{}
 	}
 }
@@ -101,14 +102,10 @@ func (m *Memory) Save() error {
 	if err := m.known.Save(&b, m.Root, process.Self().Boot, secretFile); err != nil {
 		return err
 	}
-	list, err := json.Marshal(m.ignore)
-	if err != nil {
-		return err
-	}
 	m.stale = false
 	return errors.Join(
 		recordfile.Write(filepath.Join(m.Dir, "walk"), b.Bytes(), false),
-		recordfile.Write(filepath.Join(m.Dir, "ignored.json"), list, false),
+		recordfile.WriteSummed(filepath.Join(m.Dir, "ignored.json"), m.ignore),
 	)
 }
 
@@ -134,7 +131,8 @@ func (m *Memory) Look(ctx context.Context) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fresh, changed := m.unknown(found, nil); !asked && (changed || len(fresh) > 0) {
+	fresh, changed := m.unknown(found, nil)
+	if !asked && (changed || len(fresh) > 0 || !slices.Equal(found.Repos, m.ignore.Repos)) {
 		if err := m.ask(ctx, rules); err != nil {
 			return nil, err
 		}
@@ -143,6 +141,7 @@ func (m *Memory) Look(ctx context.Context) (*View, error) {
 			return nil, err
 		}
 	}
+	m.ignore.Repos = found.Repos
 	same := m.known != nil && len(found.Anew) == 0 && len(found.Entries) == len(m.known.Entries)
 	if same && m.last != nil && slices.Equal(found.Omitted, m.last.broken) {
 		m.known, m.walked = found, true
@@ -183,7 +182,10 @@ func (m *Memory) Part(ctx context.Context, of Scope) (_ *View, ok bool, err erro
 	}
 	isInput := func(p string) bool { return Matches(of.In, p) }
 	fresh, rules := m.unknown(found, paths)
-	if rules || slices.ContainsFunc(m.made, isInput) || slices.ContainsFunc(fresh, isInput) {
+	repos := slices.DeleteFunc(slices.Clone(m.ignore.Repos), func(repo string) bool {
+		return !slices.ContainsFunc(paths, func(p string) bool { return Within(repo, p) })
+	})
+	if rules || !slices.Equal(found.Repos, repos) || slices.ContainsFunc(m.made, isInput) || slices.ContainsFunc(fresh, isInput) {
 		return nil, false, nil // git must be asked
 	}
 	m.made = append(m.made, fresh...)
@@ -285,32 +287,32 @@ func (m *Memory) unknown(found *tree.Manifest, only []string) (fresh []string, r
 	return fresh, rules
 }
 
-// rules returns a digest of what git decides by, but for the .gitignore files, which a walk sees.
+// rules returns a digest of what git decides by, but for the .gitignore files in the tree, which a walk sees.
 func (m *Memory) rules(ctx context.Context) string {
 	if m.global == "" {
 		m.global = globalRules(ctx, m.Root)
 	}
+	texts := []string{m.global}
 	now := decisive{named: m.named.texts, wanted: m.wanted.texts}
-	if b, err := os.ReadFile(m.global); err == nil {
-		now.global = string(b)
-	}
 	for dir := m.Root; ; dir = filepath.Dir(dir) {
-		at := filepath.Join(dir, ".git")
-		if info, err := os.Lstat(at); err == nil {
-			if !info.IsDir() { // a linked work tree: a file that names its folder
-				if own, _, err := git.Folders(dir); err == nil {
-					at = own
-				}
+		if dir != m.Root {
+			texts = append(texts, filepath.Join(dir, ".gitignore"))
+		}
+		if own, common, err := git.Folders(dir); err == nil {
+			for i, path := range []string{filepath.Join(own, "index"), filepath.Join(common, "config"), filepath.Join(own, "config.worktree")} {
+				now.files[i] = factsOf(path)
 			}
-			for i, name := range gitFiles {
-				if info, err := os.Stat(filepath.Join(at, name)); err == nil {
-					now.files[i] = sizeAndTime{info.Size(), info.ModTime().UnixNano()}
-				}
-			}
+			texts = append(texts, filepath.Join(common, "info", "exclude"))
 			break
 		}
 		if dir == filepath.Dir(dir) {
+			texts = texts[:1] // there is no repository
 			break
+		}
+	}
+	for _, path := range texts {
+		if b, err := git.ReadRegular(path); err == nil && len(b) > 0 {
+			now.texts += path + "\x00" + string(b) + "\x00"
 		}
 	}
 	if now != m.decides || m.digest == "" { // the same is asked for each task
@@ -319,23 +321,32 @@ func (m *Memory) rules(ctx context.Context) string {
 	return m.digest
 }
 
-// gitFiles are files of git whose change can change what it ignores.
-var gitFiles = [...]string{"index", "info/exclude", "config"}
-
 // decisive is what git decides by what it ignores, and of what it is asked that.
 type decisive struct {
-	global        string
-	files         [len(gitFiles)]sizeAndTime
+	texts         string       // of files of rules, with their paths
+	files         [3]fileFacts // the index and the configuration
 	named, wanted string
 }
 
-// sizeAndTime is of a file: bytes, and ns since 1970. The zero value is of one that is not there.
-type sizeAndTime struct{ size, mtime int64 }
-
 func (d decisive) sum() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %v\n%s\x00%s", d.global, d.files, d.named, d.wanted)
+	fmt.Fprintf(h, "%q %v\n%s\x00%s", d.texts, d.files, d.named, d.wanted)
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// fileFacts tell whether a file changed. Git replaces a file that it changes by another one. The zero value is of one that
+// is not there.
+type fileFacts struct {
+	ino                uint64
+	size, mtime, ctime int64 // bytes, ns
+}
+
+func factsOf(path string) fileFacts {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil {
+		return fileFacts{}
+	}
+	return fileFacts{st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
 }
 
 // globalRules returns the file of rules that git reads for all repositories of the person.

@@ -135,9 +135,10 @@ func (x *index) some(name string, ok func(p *Pattern) bool) bool {
 	}
 }
 
-// wants reports whether a pattern matches a path, or may match what is below it.
+// wants reports whether a pattern matches a path, or may match what is below it: of something else than a folder too, as it
+// may be a link to one.
 func (x *index) wants(name string, isDir bool) bool {
-	return isDir && x.ways[name] || x.some(name, func(p *Pattern) bool { return p.match(name) || isDir && !p.Plain && !p.flat })
+	return x.ways[name] || x.some(name, func(p *Pattern) bool { return p.match(name) || isDir && !p.Plain && !p.flat })
 }
 
 // names reports whether a pattern names a path or what may be below it: by a folder that holds it, or altogether.

@@ -117,6 +117,11 @@ func (v *View) Inputs(root string, texts, own []string) ([]reapi.File, error) {
 }
 
 func (v *View) choose(root string, all, own []Pattern) ([]reapi.File, error) {
+	for i := range all {
+		if link := v.linkTo(&all[i]); link != "" && !all[i].Not {
+			return nil, fmt.Errorf("%s is a link, and what is behind it is no input: name what it leads to instead of %s", link, all[i].text)
+		}
+	}
 	first, end := len(v.files), 0
 	for i := range all {
 		if from, to := v.below(all[i].Folder); !all[i].Not {
@@ -157,6 +162,16 @@ func (v *View) choose(root string, all, own []Pattern) ([]reapi.File, error) {
 		return nil, err
 	}
 	return v.WithTargets(root, func(dir string) bool { return covered(all, dir) && !isIgnored(v.top, dir) }, files)
+}
+
+// linkTo returns the link on the way to what a pattern names, or "". What the pattern itself matches is not on the way.
+func (v *View) linkTo(p *Pattern) string {
+	for dir := p.Folder; dir != ""; dir = Parent(dir) {
+		if i, ok := v.place(dir); ok && v.files[i].Link != "" && !p.match(dir) {
+			return dir
+		}
+	}
+	return ""
 }
 
 // Unreadable returns an error if a file of the tree that in holds for could not be read.
