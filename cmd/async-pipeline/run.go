@@ -105,8 +105,8 @@ changed since, or whose outputs are missing; the record names the others.
 With --watch the tasks run, and after each change of files those whose inputs it
 touches, with what depends on them; a round that a change touches begins anew.
 Each round is a run with its own record. Tasks without inputs run in the first
-round, and when something they depend on runs. Services go on between rounds until
-what they are made of changes. No hook starts without --heal.
+round, and when something they depend on runs. A service goes on between rounds
+until what it is made of changes. No hook starts without --heal.
 
 Ctrl-C once ends what runs (SIGTERM, SIGKILL after 3 s), twice at once; Ctrl-Z
 stops the tasks too.

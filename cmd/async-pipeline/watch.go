@@ -90,6 +90,8 @@ func (w *watching) wait(prog *program) {
 	select {
 	case <-w.Changed():
 		return
+	case <-w.stop.Ctx.Done():
+		return
 	default:
 	}
 	prog.Results().Line("Watching %s. Ctrl-C ends.", english.Count(w.tasks, "task"))

@@ -338,3 +338,29 @@ func TestLiveManyTasks(t *testing.T) {
 		t.Errorf("%v", took)
 	}
 }
+
+// A service that goes on since an earlier run is among what runs, and of one that goes on after it no end is shown.
+func TestLiveGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 60, 12, false, "db", "web", "test")
+	s.live.Ready(&pipeline.Task{Name: "db"}, 0, "20261121T024000Z-7f3a")
+	s.start("web")
+	s.live.Ready(&pipeline.Task{Name: "web"}, 1200*time.Millisecond, "")
+	s.start("test")
+	got := s.draw()
+	for _, want := range []string{"✓ db goes on\n", "✓ web ready 1.2s\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing: %s", want, got)
+		}
+	}
+	if strings.Count(got, "db") != 2 {
+		t.Errorf("db is not among what runs: %s", got)
+	}
+	for _, name := range []string{"db", "web"} {
+		s.live.Finished(record.Task{Name: name, Status: record.Passed, Reason: ptr(record.RunEnded), DurationMS: ptr(int64(1200)), Service: &record.Service{Kept: true}})
+	}
+	s.pass("test")
+	if got = s.draw(); strings.Count(got, "db") != 1 || strings.Count(got, "web") != 1 || !strings.Contains(got, "✓ test passed") {
+		t.Errorf("at the end: %s", got)
+	}
+}
