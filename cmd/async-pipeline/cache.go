@@ -79,6 +79,17 @@ func (f *cacheFlags) place(prog *program, root string) string {
 	return filepath.Join(prog.Dir, dir)
 }
 
+// fits returns an error where the folder of the cache cannot be one.
+func (f *cacheFlags) fits(prog *program, root string) error {
+	if f.off {
+		return nil
+	}
+	if err := cache.Unfit(root, f.place(prog, root)); err != nil {
+		return exit.Misused("%v (--cache-dir, ASYNC_PIPELINE_CACHE_DIR)", err)
+	}
+	return nil
+}
+
 // peek returns a cache that writes nothing, to look what a run would do.
 func (f *cacheFlags) peek(prog *program, c *pipeline.Config) *cache.Cache {
 	k := f.open(prog, c)

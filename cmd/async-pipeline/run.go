@@ -218,6 +218,9 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	if err != nil {
 		return err
 	}
+	if err := r.cache.fits(prog, filepath.Dir(file)); err != nil {
+		return err
+	}
 	var git func(context.Context) *record.Git
 	if !r.dryRun {
 		git = run.AskGit(filepath.Dir(file)) // meanwhile the file is read

@@ -148,6 +148,9 @@ func (e *Entry) MadeOf() *record.MadeOf {
 // open makes what all tasks need.
 func (c *Cache) open() error {
 	c.once.Do(func() {
+		if c.err = Unfit(c.Config.Root, c.Dir); c.err != nil {
+			return
+		}
 		c.store.dir = c.Dir
 		c.key, c.err = c.store.open(!c.Peek)
 		c.memory = files.Memory{Dir: c.Dir, Root: c.Config.Root}

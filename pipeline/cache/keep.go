@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
@@ -76,6 +78,10 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		e.NotStored = name + " is a link: what is behind it is not seen"
 		return nil
 	}
+	if name := c.taken(e, outputs); name != "" {
+		e.NotStored = name + " is a link that it did not make: remove it"
+		return nil
+	}
 	c.mu.Lock()
 	err = c.claim(e.task, outputs)
 	c.mu.Unlock()
@@ -118,32 +124,37 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 }
 
 // inTheirPlace reports whether something stands where outputs of a task are made: no folder, or a link to one, in the
-// place of a folder, or a folder in the place of a file. No key tells that.
+// place of a folder, a folder that may not be written, or a folder in the place of a file. No key tells that.
 func (c *Cache) inTheirPlace(e *Entry) bool {
-	stat := func(p string) (there, folder bool) {
-		info, err := os.Lstat(filepath.Join(c.Config.Root, filepath.FromSlash(p)))
-		return err == nil, err == nil && info.IsDir()
+	made := map[string]bool{}         // what it is known to make; false for folders
+	known, _ := c.store.action(e.Key) // without it the others tell most
+	for _, f := range known.Files {
+		made[f.Path] = !f.Folder
 	}
-	var dirs []string
+	if last := c.last(e.task); last != nil {
+		for p, what := range last.Made {
+			made[p] = what != madeFolder
+		}
+	}
+	dirs := map[string]bool{}
 	for _, p := range files.ParseAll(e.task.Outputs) {
 		if p.Plain {
-			dirs = append(dirs, files.Parent(p.Folder))
-		} else {
-			dirs = append(dirs, p.Folder)
+			p.Folder = files.Parent(p.Folder)
 		}
+		dirs[p.Folder] = true
 	}
-	known, _ := c.store.action(e.Key) // without it the patterns tell most
-	for _, f := range known.Files {
-		if _, folder := stat(f.Path); folder && !f.Folder {
+	at := func(p string) string { return filepath.Join(c.Config.Root, filepath.FromSlash(p)) }
+	for p, file := range made {
+		if file && recordfile.IsFolder(at(p)) {
 			return true
 		}
-		dirs = append(dirs, files.Parent(f.Path))
+		dirs[files.Parent(p)] = true
 	}
-	seen := map[string]bool{"": true}
-	for _, dir := range dirs {
-		for ; !seen[dir]; dir = files.Parent(dir) {
-			seen[dir] = true
-			if there, folder := stat(dir); there && !folder {
+	for dir := range dirs {
+		for ; dir != ""; dir = files.Parent(dir) {
+			switch info, err := os.Lstat(at(dir)); {
+			case err != nil:
+			case !info.IsDir(), unix.Access(at(dir), unix.W_OK|unix.X_OK) != nil:
 				return true
 			}
 		}
@@ -201,6 +212,37 @@ func linked(made []reapi.File, outputs []string) string {
 	for _, f := range made {
 		if f.Link != "" && slices.ContainsFunc(all, func(p files.Pattern) bool { return !p.Plain && files.Within(p.Folder, f.Path) }) {
 			return f.Path
+		}
+	}
+	return ""
+}
+
+// taken returns a link among outputs that is in the place of something else that the task made when it passed last, and
+// that was there before the task ran; or "".
+func (c *Cache) taken(e *Entry, outputs []reapi.File) string {
+	was := map[string]string{} // links by path
+	for _, f := range e.before {
+		if f.Link != "" {
+			was[f.Path] = f.Link
+		}
+	}
+	var last *baseline
+	for _, f := range outputs {
+		if f.Link == "" || was[f.Path] != f.Link {
+			continue
+		}
+		if last == nil {
+			if last = c.last(e.task); last == nil {
+				return ""
+			}
+		}
+		if made := last.Made[f.Path]; made != "" && made != madeDigest(f) {
+			return f.Path
+		}
+		for p := range last.Made {
+			if strings.HasPrefix(p, f.Path+"/") {
+				return f.Path
+			}
 		}
 	}
 	return ""
@@ -273,11 +315,14 @@ func (c *Cache) keepFile(f reapi.File) error {
 	return c.store.write(f.Digest, file)
 }
 
+// madeFolder is the digest of a folder in a baseline.
+const madeFolder = "folder"
+
 // madeDigest identifies an output in a baseline.
 func madeDigest(f reapi.File) string {
 	switch {
 	case f.Folder:
-		return "folder"
+		return madeFolder
 	case f.Link != "":
 		return reapi.DigestOf([]byte("link " + f.Link)).Hash
 	}

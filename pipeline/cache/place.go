@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,38 @@ func Place(root string) string {
 		below, dir = filepath.Join(filepath.Base(dir), below), up
 	}
 	return filepath.Join(root, ".async", "cache")
+}
+
+// Unfit returns why a folder cannot have the cache of root, or nil. The cache keeps git out of its folder, and what is in
+// .git or in the records is not its own.
+func Unfit(root, dir string) error {
+	for up := root; ; up = filepath.Dir(up) {
+		if isSame(up, dir) {
+			return fmt.Errorf("the cache cannot be in %s, as the project is there: name a folder of its own", dir)
+		}
+		if up == filepath.Dir(up) {
+			break
+		}
+	}
+	records := filepath.Join(root, ".async")
+	for in := filepath.Clean(dir); ; in = filepath.Dir(in) {
+		switch {
+		case in == filepath.Join(records, "cache"), in == filepath.Dir(in):
+			return nil
+		case filepath.Base(in) == ".git", isSame(in, records):
+			return fmt.Errorf("the cache cannot be in %s, which has files of git or of the records: name a folder of its own", dir)
+		}
+	}
+}
+
+// isSame reports whether two paths lead to one file.
+func isSame(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // mainTree returns the main work tree of a linked one, whose top is given, or "": then there is none, or the folder is not

@@ -363,11 +363,11 @@ func globalRules(ctx context.Context, root string) string {
 
 // ask asks git what it ignores, and whether the cache is its own. Without a repository nothing is ignored.
 func (m *Memory) ask(ctx context.Context, rules string) error {
-	m.ignore, m.made = ignoreList{}, nil
-	m.last, m.stale = nil, true
+	m.ignore, m.made, m.last = ignoreList{}, nil, nil
 	if err := foreign(ctx, m.Dir); err != nil {
 		return err
 	}
+	m.stale = true
 	m.ignore.Rules = rules
 	repo, err := git.Find(ctx, m.Root)
 	if err != nil {
