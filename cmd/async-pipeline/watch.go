@@ -126,7 +126,7 @@ func (w *watching) choose(prog *program, c *pipeline.Config, g *pipeline.Graph, 
 		return g, nil
 	}
 	w.tasks = len(g.Tasks())
-	w.services.Retain(g)
+	w.services.Retain(c, g)
 	names, paths, changed := w.Next(c, g, files)
 	w.services.Changed(changed)
 	if len(names) == 0 || w.stop.First() != 0 {

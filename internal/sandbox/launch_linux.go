@@ -26,6 +26,8 @@ type tree struct {
 	seen    <-chan struct{} // closed when all accesses were told; nil: none are
 	watchdog
 
+	exited func() // see Command; may be nil
+
 	early *notice // how the command itself ended; guarded by link.mu
 	last  *ending // until a supervisor for one command has exited; belongs to follow
 }
@@ -90,7 +92,7 @@ func launch(b Box, c Command, std [3]*os.File, p *probe) (*tree, error) {
 // ask sends the request to a supervisor: that of the tasks or, for a command that is confined or started by a hook, a
 // new one. So a command that a model chose cannot harm the supervisor of tasks.
 func (b Box) ask(c Command, r request, s spec, fds []int) (t *tree, err error) {
-	t = &tree{how: r.how, tier: b.Tier, name: c.Argv[0], path: r.path, done: make(chan ending, 1)}
+	t = &tree{how: r.how, tier: b.Tier, name: c.Argv[0], path: r.path, done: make(chan ending, 1), exited: c.Exited}
 	t.struck = map[int]bool{}
 	var l *link
 	if b.Tier == None && b.Hook == "" {

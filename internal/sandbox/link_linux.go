@@ -293,12 +293,16 @@ func (l *link) received(m notice) {
 	case noticeEnded:
 		l.mu.Lock()
 		t := l.trees[m.id]
+		again := false // it is sent twice
 		if t != nil {
-			t.early = &m
+			again, t.early = t.early != nil, &m
 		}
 		l.mu.Unlock()
 		if t != nil {
 			t.within(settle + Grace)
+		}
+		if t != nil && t.exited != nil && !again {
+			t.exited()
 		}
 	case noticeReport, noticeNever:
 		if m.unfit {

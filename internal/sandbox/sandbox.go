@@ -72,6 +72,9 @@ type Command struct {
 	// Seen, where it is not nil, is called for each path that the processes of the command name to the kernel, by one
 	// goroutine at a time; they wait for it. Only with tier None. What another process does for them is not seen.
 	Seen func(access.Path)
+	// Exited, where it is not nil, is called when the command itself has ended and processes of it are left, which are then
+	// ended: Run returns later. It must not wait. Where none is left, and on macOS, it is not called.
+	Exited func()
 }
 
 // A Result is how a command ended. A non-zero exit is a Result, not an error.

@@ -208,7 +208,7 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	}
 	sets := []*reads.Set{nil}
 	if t.Auto {
-		bare, err := c.describe(ctx, t, d, reapi.Digest{}, nil)
+		bare, err := c.describe(ctx, t, d, reapi.Digest{}, nil, nil)
 		if err != nil {
 			return off(err.Error())
 		}
@@ -241,7 +241,7 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set
 			return err
 		}
 		root := reapi.Directories(inputs, nil)
-		made, err := c.describe(ctx, e.task, d, root, set)
+		made, err := c.describe(ctx, e.task, d, root, set, nil)
 		if err != nil {
 			return err
 		}

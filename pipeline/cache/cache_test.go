@@ -138,6 +138,32 @@ func (p *project) cache(change ...func(*Cache)) *Cache {
 
 func fileExists(at string) bool { _, err := os.Stat(at); return err == nil }
 
+// The key of each service of a chain is made once, however many need it.
+func TestChainOfServices(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	tasks := []*pipeline.Task{{Name: "t", Inputs: []string{"src"}, DependsOn: []string{"s19"}}}
+	for i := range 20 {
+		s := &pipeline.Task{Name: fmt.Sprint("s", i), Inputs: []string{"src"}, Service: &pipeline.Service{}}
+		if i > 0 {
+			s.DependsOn = []string{fmt.Sprint("s", i-1)}
+		}
+		tasks = append(tasks, s)
+	}
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"), tasks...)
+	p.write("src", "1")
+	asked := 0
+	c := p.cache()
+	describe := c.Describe
+	c.Describe = func(t *pipeline.Task) (Task, error) {
+		asked++
+		return describe(t)
+	}
+	if e := c.Look(context.Background(), tasks[0]); e.Result != Miss || asked != len(tasks) {
+		t.Errorf("%s: %d tasks are described for %d", e.Result, asked, len(tasks))
+	}
+}
+
 // run carries out all tasks in order and returns "name result: reason" of each.
 func (p *project) run(change ...func(*Cache)) (all []string) {
 	p.t.Helper()

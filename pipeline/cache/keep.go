@@ -188,7 +188,7 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 	if err != nil {
 		return err.Error()
 	}
-	if now, err := c.describe(ctx, e.task, d, of, set); err != nil || now.Key != was {
+	if now, err := c.describe(ctx, e.task, d, of, set, nil); err != nil || now.Key != was {
 		return "its programs or its environment changed while it ran"
 	}
 	return ""

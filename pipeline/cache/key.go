@@ -19,18 +19,25 @@ import (
 )
 
 // services returns the keys of the services that a task needs, by name: what they are made of decides what it sees. An
-// error means that this is not known of one of them.
-func (c *Cache) services(ctx context.Context, t *pipeline.Task) (map[string]string, error) {
+// error means that this is not known of one of them. known has keys that were found already, and gets the others; nil: there
+// are none. Without it a chain of services would be looked at again for each of them.
+func (c *Cache) services(ctx context.Context, t *pipeline.Task, known map[string]string) (map[string]string, error) {
 	if !c.serves {
 		return nil, nil
 	}
+	if known == nil {
+		known = map[string]string{}
+	}
 	keys := map[string]string{}
 	for _, s := range c.Config.Services(t) {
-		key, err := c.ServiceKey(ctx, s)
-		if err != nil {
-			return nil, err
+		if known[s.Name] == "" {
+			key, err := c.serviceKey(ctx, s, known)
+			if err != nil {
+				return nil, err
+			}
+			known[s.Name] = key
 		}
-		keys[s.Name] = key
+		keys[s.Name] = known[s.Name]
 	}
 	return keys, nil
 }
@@ -38,18 +45,22 @@ func (c *Cache) services(ctx context.Context, t *pipeline.Task) (map[string]stri
 // ServiceKey returns the key of what a service is made of now: its command, environment, programs, inputs, and the
 // services that it needs. An error means that this is not known, as where it has no inputs.
 func (c *Cache) ServiceKey(ctx context.Context, s *pipeline.Task) (string, error) {
+	return c.serviceKey(ctx, s, nil)
+}
+
+func (c *Cache) serviceKey(ctx context.Context, s *pipeline.Task, known map[string]string) (string, error) {
 	if len(s.Inputs) == 0 {
 		return "", fmt.Errorf("the service %s, which it needs, has no inputs", pipeline.ShownName(s.Name))
 	}
 	if err := c.open(); err != nil {
 		return "", err
 	}
-	made, _, err := c.now(ctx, s, nil)
+	made, _, err := c.now(ctx, s, nil, known)
 	return made.Key, err
 }
 
-// now returns of what a task is made now, and its inputs: set, or those that it declares.
-func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *reads.Set) (made baseline, inputs []reapi.File, err error) {
+// now returns of what a task is made now, and its inputs: set, or those that it declares. known is as in services.
+func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *reads.Set, known map[string]string) (made baseline, inputs []reapi.File, err error) {
 	d, err := c.Describe(t)
 	if err != nil {
 		return made, nil, err
@@ -58,13 +69,13 @@ func (c *Cache) now(ctx context.Context, t *pipeline.Task, set *reads.Set) (made
 	if err != nil {
 		return made, nil, err
 	}
-	made, err = c.describe(ctx, t, d, reapi.Directories(inputs, nil), set)
+	made, err = c.describe(ctx, t, d, reapi.Directories(inputs, nil), set, known)
 	return made, inputs, err
 }
 
 // describe makes the action of a task: the baseline that it will be once it has passed, with its key. root has its
-// inputs, which are set or those that it declares. c.mu is not locked.
-func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root reapi.Digest, set *reads.Set) (baseline, error) {
+// inputs, which are set or those that it declares. known is as in services. c.mu is not locked.
+func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root reapi.Digest, set *reads.Set, known map[string]string) (baseline, error) {
 	l := baseline{
 		Version: baselineVersion, Run: c.Run,
 		MadeOf: record.MadeOf{
@@ -118,7 +129,7 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root rea
 		delete(l.Platform, "program "+tool.Name)
 		l.Platform["tool "+tool.Name] = said
 	}
-	services, err := c.services(ctx, t)
+	services, err := c.services(ctx, t, known)
 	if err != nil {
 		return l, err
 	}

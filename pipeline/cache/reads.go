@@ -108,7 +108,7 @@ func (c *Cache) settle(ctx context.Context, e *Entry, s *reads.Seen, inputs []re
 	if err != nil {
 		return err.Error()
 	}
-	if e.made, err = c.describe(ctx, e.task, d, root, &s.Set); err != nil {
+	if e.made, err = c.describe(ctx, e.task, d, root, &s.Set, nil); err != nil {
 		return err.Error()
 	}
 	e.Key, e.set, e.inputs, e.root = e.made.Key, &s.Set, inputs, root

@@ -120,7 +120,7 @@ func (c *Cache) Against(ctx context.Context, t *pipeline.Task, was *record.MadeO
 			set = s
 		}
 	}
-	now, inputs, err := c.now(ctx, t, set)
+	now, inputs, err := c.now(ctx, t, set, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -42,10 +42,23 @@ func (p *Past) Left(ctx context.Context, k *cache.Cache, secrets *redact.Set) (*
 		return nil, err
 	}
 	added := p.added(g, changed)
+	needed := map[string]bool{} // services that a task starts
+	for _, t := range g.Tasks() {
+		for _, s := range p.Config.Services(t) {
+			needed[s.Name] = true
+		}
+	}
 	l := &Left{Past: p, Again: map[string]Reason{}, Taken: record.Resumed{Run: p.Run, Passed: []string{}}}
 	for _, t := range g.Tasks() { // dependencies first
 		then, was := p.ended[t.Name]
-		if t.Service != nil || !was && !added[t.Name] { // what needs a service starts it; other tasks were left out then, too
+		if t.Service != nil {
+			if !needed[t.Name] && hasFailed(then) {
+				l.Again[t.Name] = Reason{Text: p.recorded(t, false)}
+				l.Names = append(l.Names, t.Name)
+			}
+			continue
+		}
+		if !was && !added[t.Name] { // it was left out then, too
 			continue
 		}
 		why := Reason{Passed: hasPassed(then), Text: p.recorded(t, changed[t.Name])}
@@ -124,10 +137,17 @@ func (p *Past) recorded(t *pipeline.Task, changed bool) string {
 	case changed:
 		return "its definition changed"
 	}
+	for _, s := range p.Config.Services(t) {
+		if hasFailed(p.ended[s.Name]) { // what it passed with was no service
+			return fmt.Sprintf("service %s failed there", pipeline.ShownName(s.Name))
+		}
+	}
 	return ""
 }
 
 func hasPassed(t ended) bool { return t.Status == record.Passed || t.Status == record.Cached }
+
+func hasFailed(t ended) bool { return t.Status == record.Failed || t.Status == record.TimedOut }
 
 // runsBefore returns the first task that t depends on and that has a reason to run, or "".
 func (l *Left) runsBefore(t *pipeline.Task) string {

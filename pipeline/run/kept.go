@@ -24,8 +24,9 @@ type Kept struct {
 	// how is like " (exit 1)".
 	Ended func(service, how string)
 
-	mu  sync.Mutex
-	all []*instance // that were started; those that need others come after these
+	mu   sync.Mutex
+	all  []*instance          // that were started; those that need others come after these
+	past map[string]*instance // by name, those that were ended because of another one, and printed what no run was given
 }
 
 // An instance is a service that was started, apart from the runs that use it.
@@ -36,10 +37,13 @@ type instance struct {
 	needs []*instance // the services that it needs
 	stale bool        // files that it may have read have changed; guarded by Kept.mu
 
-	out   relay
-	stop  context.CancelCauseFunc
-	ended chan struct{} // closed when it has ended; then got is set
-	got   record.Task
+	out    relay
+	stop   context.CancelCauseFunc
+	once   sync.Once
+	exited chan struct{} // closed when its command has ended; processes of it may be left, which are ended then
+	alone  bool          // it ended by itself, and no run used it; set before exited is closed
+	ended  chan struct{} // closed when all has ended; then got is set
+	got    record.Task
 }
 
 // errAnew is why a service is ended that a run replaces, or that nothing will need any more.
@@ -49,17 +53,23 @@ var errAnew = errors.New("it is not kept")
 // if it is not nil, has the process until it is ended.
 func (p *instance) start(tasks *task.Runner, t *pipeline.Task, out io.Writer, k *Kept) {
 	ctx, stop := context.WithCancelCause(context.Background())
-	p.stop, p.ended = stop, make(chan struct{})
+	p.stop, p.exited, p.ended = stop, make(chan struct{}), make(chan struct{})
+	exit := func() {
+		p.once.Do(func() {
+			p.alone = p.out.end() && ctx.Err() == nil
+			close(p.exited)
+		})
+	}
 	if k != nil {
 		k.add(p)
 	}
 	go func() {
 		defer stop(nil)
 		// got.Error has the error's text
-		p.got, _ = tasks.RunTask(ctx, tasks.Config.Root, t, sandbox.Box{Tier: sandbox.None, Secrets: true}, out)
-		unused, alone := p.out.end(), ctx.Err() == nil
+		p.got, _ = tasks.Watched(ctx, tasks.Config.Root, t, sandbox.Box{Tier: sandbox.None, Secrets: true}, out, task.Watch{Exited: exit})
+		exit()
 		close(p.ended)
-		if k != nil && k.Ended != nil && unused && alone {
+		if k != nil && k.Ended != nil && p.alone {
 			k.Ended(p.name, howEnded(p.got))
 		}
 	}()
@@ -72,7 +82,8 @@ func (k *Kept) add(p *instance) {
 }
 
 // take returns the process of a service if it goes on and is made of the same. exact: made tells all of that; else
-// files may have changed that it does not tell of. Another process is ended and returned as old. Both may be nil.
+// files may have changed that it does not tell of. Another process is ended and returned as old, and so is one that was
+// ended before because of another. Both may be nil.
 func (k *Kept) take(name, made string, exact bool) (p, old *instance) {
 	if k == nil {
 		return nil, nil
@@ -85,17 +96,22 @@ func (k *Kept) take(name, made string, exact bool) (p, old *instance) {
 			p, old = old, nil
 		}
 	}
+	past := k.past[name]
+	delete(k.past, name)
 	k.mu.Unlock()
-	if old != nil {
+	switch {
+	case old != nil:
 		k.end(nil, func(p *instance) bool { return p == old })
+	case p == nil:
+		old = past
 	}
 	return p, old
 }
 
-// over reports whether a process has ended.
+// over reports whether the command of a service has ended.
 func (p *instance) over() bool {
 	select {
-	case <-p.ended:
+	case <-p.exited:
 		return true
 	default:
 		return false
@@ -112,13 +128,17 @@ func (k *Kept) Changed(services []string) {
 	}
 }
 
-// Retain ends the services that are not in g.
-func (k *Kept) Retain(g *pipeline.Graph) {
-	in := map[string]bool{}
+// Retain ends the services that no other task of g needs. g is of c.
+func (k *Kept) Retain(c *pipeline.Config, g *pipeline.Graph) {
+	needed := map[string]bool{}
 	for _, t := range g.Tasks() {
-		in[t.Name] = t.Service != nil
+		if t.Service == nil {
+			for _, s := range c.Services(t) {
+				needed[s.Name] = true
+			}
+		}
 	}
-	k.end(nil, func(p *instance) bool { return !in[p.name] })
+	k.end(nil, func(p *instance) bool { return !needed[p.name] })
 }
 
 // Close ends all services, and waits for that until now is closed: then they are killed.
@@ -131,11 +151,17 @@ func (k *Kept) Close(now <-chan struct{}) {
 func (k *Kept) end(now <-chan struct{}, is func(*instance) bool) {
 	k.mu.Lock()
 	ends := map[*instance]bool{}
+	if k.past == nil {
+		k.past = map[string]*instance{}
+	}
 	var some []*instance
 	for _, p := range k.all {
-		if is(p) || slices.ContainsFunc(p.needs, func(n *instance) bool { return ends[n] }) {
+		if asked := is(p); asked || slices.ContainsFunc(p.needs, func(n *instance) bool { return ends[n] }) {
 			ends[p] = true
 			some = append(some, p)
+			if !asked {
+				k.past[p.name] = p
+			}
 		}
 	}
 	k.mu.Unlock()

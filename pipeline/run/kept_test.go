@@ -102,7 +102,7 @@ func TestRelayRest(t *testing.T) {
 
 // have makes a service that goes on, ends when it is told to, and tells order of that.
 func have(k *Kept, name string, order chan<- string, needs ...*instance) *instance {
-	p := &instance{name: name, made: "of " + name, needs: needs, ended: make(chan struct{})}
+	p := &instance{name: name, made: "of " + name, needs: needs, exited: make(chan struct{}), ended: make(chan struct{})}
 	told := make(chan struct{}, 1)
 	p.stop = func(error) {
 		select {
@@ -115,6 +115,7 @@ func have(k *Kept, name string, order chan<- string, needs ...*instance) *instan
 		time.Sleep(10 * time.Millisecond)
 		order <- name
 		p.out.end()
+		close(p.exited)
 		close(p.ended)
 	}()
 	k.add(p)
@@ -192,7 +193,25 @@ func TestTake(t *testing.T) {
 	})
 }
 
-// Services that are in no graph any more are ended, and at last all are: those that need others first.
+// What a service printed that was ended because of another one is for the run that starts it anew.
+func TestEndedBecauseOfAnother(t *testing.T) {
+	t.Parallel()
+	k, order := &Kept{}, make(chan string, 9)
+	db := have(k, "db", order)
+	api := have(k, "api", order, db)
+	if _, old := k.take("db", "of another db", true); old != db {
+		t.Fatal("db is not ended")
+	}
+	p, old := k.take("api", "of api", true)
+	if p != nil || old != api {
+		t.Errorf("api is %v, and %v was", p, old)
+	}
+	if p, old = k.take("api", "of api", true); p != nil || old != nil {
+		t.Error("it is told twice")
+	}
+}
+
+// Services that no task needs any more are ended, and at last all are: those that need others first.
 func TestRetainAndClose(t *testing.T) {
 	t.Parallel()
 	k, order := &Kept{}, make(chan string, 9)
@@ -200,11 +219,12 @@ func TestRetainAndClose(t *testing.T) {
 	have(k, "api", order, have(k, "mid", order, db))
 	have(k, "web", order)
 	c := &pipeline.Config{Tasks: []*pipeline.Task{
-		{Name: "db", Service: &pipeline.Service{}}, {Name: "mid"}, {Name: "web", Service: &pipeline.Service{}},
+		{Name: "db", Service: &pipeline.Service{}}, {Name: "web", Service: &pipeline.Service{}},
+		{Name: "mid", Service: &pipeline.Service{}}, {Name: "api"}, {Name: "test", DependsOn: []string{"db", "web"}},
 	}}
 	g, err := pipeline.Select(c, nil, false)
 	check(t, err)
-	k.Retain(g)
+	k.Retain(c, g)
 	if got := ends(order); got != "api mid" {
 		t.Errorf("%q end", got)
 	}
@@ -212,7 +232,7 @@ func TestRetainAndClose(t *testing.T) {
 	if got := ends(order); got != "web db" {
 		t.Errorf("%q end", got)
 	}
-	stuck := &instance{name: "stuck", ended: make(chan struct{}), stop: func(error) {}}
+	stuck := &instance{name: "stuck", exited: make(chan struct{}), ended: make(chan struct{}), stop: func(error) {}}
 	k.add(stuck)
 	now := make(chan struct{})
 	close(now)

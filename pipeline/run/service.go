@@ -230,13 +230,12 @@ func (w *walker) use(ctx context.Context, s *service, made string, out *output) 
 		heard := w.launch(s, made, out)
 		go func() {
 			defer close(watched)
-			if w.watch(ctx, s, heard) {
+			if w.watch(ctx, s, heard) && !s.p.over() {
 				w.served(s, time.Since(began).Milliseconds())
 			}
 		}()
 	}
-	goesOn := w.await(ctx, s)
-	cause := context.Cause(ctx)
+	goesOn, cause := w.await(ctx, s)
 	s.stop(nil)
 	<-watched
 	got := record.Task{Name: s.t.Name, Status: record.Passed, Reason: new(record.RunEnded), Attempts: 1, Sandbox: new(string(sandbox.None))}
@@ -279,22 +278,27 @@ func (w *walker) keeps(s *service) *Kept {
 }
 
 // await waits until the process of a service or the run has ended, and ends the process then, unless it is ready and
-// kept: in that case it goes on.
-func (w *walker) await(ctx context.Context, s *service) (goesOn bool) {
+// kept: in that case it goes on. cause is why it was ended; nil: it ended by itself.
+func (w *walker) await(ctx context.Context, s *service) (goesOn bool, cause error) {
 	k := w.keeps(s)
 	select {
-	case <-s.p.ended:
+	case <-s.p.exited:
+		if !s.wanted { // now, and not when its last process has ended: what needs it must neither start nor be stored
+			s.settle(true)
+		}
+		<-s.p.ended
 	case <-ctx.Done():
 		if k != nil && s.isReady() && s.p.out.leave() {
-			return true
+			return true, nil
 		}
-		s.p.stop(context.Cause(ctx))
+		cause = context.Cause(ctx)
+		s.p.stop(cause)
 		<-s.p.ended
 	}
 	if k != nil {
 		k.forget(s.p)
 	}
-	return false
+	return false, cause
 }
 
 func (s *service) isReady() bool {

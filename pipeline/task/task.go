@@ -44,6 +44,8 @@ type Watch struct {
 	Retried func(attempt int, before record.Task)
 	// for each path that its processes name to the kernel; see sandbox.Command
 	Seen func(access.Path)
+	// when the command itself has ended and processes of it are left; see sandbox.Command
+	Exited func()
 }
 
 // Watched is RunTask that calls the functions of a Watch.
@@ -58,7 +60,7 @@ func (r *Runner) Watched(ctx context.Context, dir string, t *pipeline.Task, box 
 	if out == nil {
 		out = io.Discard
 	}
-	c.Seen = w.Seen
+	c.Seen, c.Exited = w.Seen, w.Exited
 	a := attempts{r: r, t: t, box: box, out: &lineWriter{to: out}, retried: w.Retried}
 	return a.run(ctx, c)
 }
