@@ -294,7 +294,8 @@ func TestOutputsOfTheCache(t *testing.T) {
 	}
 }
 
-// A service is selected where a task needs it, and only there.
+// A service is selected where a task needs it, and where it was asked for itself and failed. What passed with one that failed
+// is run again.
 func TestServices(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -306,7 +307,14 @@ func TestServices(t *testing.T) {
 	p.run("gen passed, lint passed, db passed, web failed, test failed", nil)
 	l, err := p.left()
 	check(t, err)
-	if got, want := tell(l), "run: test failed there; beside: db; passed: gen, lint (1 unknown)"; got != want {
+	if got, want := tell(l), "run: test failed there, web failed there; beside: db; passed: gen, lint (1 unknown)"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	p.task("lint").DependsOn = append(p.task("lint").DependsOn, "web")
+	p.run("gen passed, lint passed, db passed, web failed, test passed", nil)
+	l, err = p.left()
+	check(t, err)
+	if got, want := tell(l), "run: lint! service web failed there, test! service web failed there; beside: web, db; passed: gen (0 unknown)"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
