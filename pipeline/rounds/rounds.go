@@ -8,6 +8,9 @@ package rounds
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +35,7 @@ type Watch struct {
 	// It is told once until then, by the goroutine that takes the changes, and must not call the Watch.
 	Loops func(path string, rounds int)
 
+	root    fs.FileInfo // of Root, when it was opened
 	watcher *watch.Watcher
 	over    chan struct{} // closed by Close
 	changed chan struct{} // has one element if changes are pending
@@ -61,11 +65,26 @@ func (w *Watch) Open(c *pipeline.Config, g *pipeline.Graph, files []string) (pol
 	w.over, w.changed = make(chan struct{}), make(chan struct{}, 1)
 	w.ended, w.history, w.left = map[string]record.Task{}, map[string]*fileChanges{}, map[string]bool{}
 	w.use(c, g, files)
+	if w.root, err = os.Stat(w.Root); err != nil {
+		return "", err
+	}
 	if w.watcher, err = watch.Open(w.Root, w.skips()); err != nil {
 		return "", err
 	}
 	go w.follow()
 	return w.watcher.Polls, nil
+}
+
+// Gone reports whether Root was removed or moved since Open. Then no change is noticed any more.
+func (w *Watch) Gone() bool {
+	if w.watcher == nil {
+		return false
+	}
+	now, err := os.Stat(w.Root)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return w.watcher.Polls == "" && !os.SameFile(w.root, now) // else another folder in its place is watched
 }
 
 // Close ends the watching. Without Open it does nothing.
