@@ -111,7 +111,8 @@ func (w *Watcher) take(e event) {
 		delete(w.kernel.dirs, e.wd)
 	case !known || e.name == "":
 	case folder && e.mask&unix.IN_MOVED_FROM != 0:
-		w.left(at)
+		w.kernel.drop(at)
+		w.note(at)
 	case folder && e.mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0:
 		w.came(at)
 	default:

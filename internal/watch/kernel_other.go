@@ -43,7 +43,9 @@ func (k *kernel) drop(dir string) {
 func (w *Watcher) take(e event) {
 	switch {
 	case e.Has(fsnotify.Rename):
-		w.left(e.Name)
+		w.kernel.drop(e.Name)
+		w.note(e.Name)
+		w.came(e.Name) // another may have its place
 	case e.Has(fsnotify.Create):
 		w.came(e.Name)
 	default:

@@ -201,10 +201,3 @@ func (w *Watcher) came(at string) {
 		w.lost = true // from now on something is not seen
 	}
 }
-
-// left notes that something was moved away from a path. It is told late: another folder may have its place.
-func (w *Watcher) left(at string) {
-	w.kernel.drop(at)
-	w.note(at)
-	w.came(at)
-}
