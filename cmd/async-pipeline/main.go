@@ -35,7 +35,7 @@ func main() {
 func Main() int {
 	dir, err := os.Getwd()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "async-pipeline: the working directory cannot be read: %v\n", err)
+		fmt.Fprintf(os.Stderr, "async-pipeline: %v\n", project.NoWorkingDirectory(err))
 		return exit.Refused
 	}
 	return process{

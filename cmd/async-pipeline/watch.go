@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
@@ -38,7 +39,7 @@ func (r *runFlags) watchable() error {
 	return nil
 }
 
-// watchTasks runs rounds until a signal comes.
+// watchTasks runs rounds until a signal comes or the folder of the project is gone.
 func watchTasks(prog *program, r *runFlags, names []string) error {
 	file, err := prog.settledFile()
 	if err != nil {
@@ -81,11 +82,13 @@ func watchTasks(prog *program, r *runFlags, names []string) error {
 			return exit.With(exit.Signal + int(first))
 		case w.tasks == 0, code >= exit.Signal, prog.Out.Problem() != nil: // or there is nothing that could be watched
 			return exit.With(code)
+		case w.Gone():
+			return exit.Refuse("the folder of the project is gone: %s was removed or moved\nstart --watch again where the project is now", view.Harmless(root))
 		}
 	}
 }
 
-// wait waits until there are changes, or until a signal comes.
+// wait waits until there are changes, a signal comes, or the folder of the project is gone.
 func (w *watching) wait(prog *program) {
 	select {
 	case <-w.Changed():
@@ -94,6 +97,11 @@ func (w *watching) wait(prog *program) {
 		return
 	default:
 	}
+	if w.Gone() {
+		return
+	}
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
 	prog.Results().Line("Watching %s. Ctrl-C ends.", english.Count(w.tasks, "task"))
 	for {
 		prog.Out.Flush()
@@ -102,6 +110,10 @@ func (w *watching) wait(prog *program) {
 			return
 		case <-w.stop.Ctx.Done():
 			return
+		case <-look.C:
+			if w.Gone() {
+				return
+			}
 		case text := <-w.ended:
 			prog.Results().Line("%s", text)
 		}

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"syscall"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // Changes are what changed within a short time.
@@ -36,8 +34,8 @@ type Watcher struct {
 
 	root    string
 	skip    func(dir string) bool
-	notify  *fsnotify.Watcher // nil: poll
-	poll    *poller           // nil: notify
+	kernel  *kernel // nil: poll
+	poll    *poller // nil: kernel
 	changes chan Changes
 	done    chan struct{}
 	ended   chan struct{}
@@ -52,7 +50,7 @@ func Open(root string, skip func(dir string) bool) (*Watcher, error) {
 	if name := silent(root); name != "" {
 		return openPolls(root, skip, pause, "the kernel does not tell what others change on this file system ("+name+")")
 	}
-	notify, err := fsnotify.NewBufferedWatcher(1024)
+	k, err := openKernel()
 	if why := short(err); why != "" {
 		return openPolls(root, skip, pause, why)
 	}
@@ -60,13 +58,13 @@ func Open(root string, skip func(dir string) bool) (*Watcher, error) {
 		return nil, fmt.Errorf("changes cannot be watched: %w", err)
 	}
 	w := newWatcher(root, skip)
-	w.notify = notify
+	w.kernel = k
 	err = w.add(root, false)
 	if err == nil {
-		go w.follow(notify.Events, notify.Errors, nil)
+		go w.follow(k.events, k.faults, nil)
 		return w, nil
 	}
-	_ = notify.Close()
+	_ = k.close()
 	if why := short(err); why != "" {
 		return openPolls(root, skip, pause, why)
 	}
@@ -99,12 +97,11 @@ func openPolls(root string, skip func(dir string) bool, pause time.Duration, why
 // Close ends the watching. C is not closed.
 func (w *Watcher) Close() error {
 	close(w.done)
-	var err error
-	if w.notify != nil {
-		err = w.notify.Close()
-	}
 	<-w.ended
-	return err
+	if w.kernel != nil {
+		return w.kernel.close()
+	}
+	return nil
 }
 
 // short says what the kernel is short of, and what to do about it, or returns "".
@@ -137,7 +134,7 @@ func (w *Watcher) add(dir string, changed bool) error {
 		case changed:
 			w.paths[w.rel(at)+"/"] = true
 		}
-		if err := w.notify.Add(at); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		if err := w.kernel.add(at); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 		return nil
@@ -155,7 +152,7 @@ func (w *Watcher) rel(at string) string {
 func (w *Watcher) note(at string) { w.paths[w.rel(at)] = true }
 
 // follow collects what happens, and hands it on once it is quiet. Channels that are nil tell nothing.
-func (w *Watcher) follow(events <-chan fsnotify.Event, faults <-chan error, found <-chan []string) {
+func (w *Watcher) follow(events <-chan event, faults <-chan error, found <-chan []string) {
 	defer close(w.ended)
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
@@ -178,7 +175,7 @@ func (w *Watcher) follow(events <-chan fsnotify.Event, faults <-chan error, foun
 			if !ok {
 				return
 			}
-			w.lost = w.lost || err != nil // most likely fsnotify.ErrEventOverflow
+			w.lost = w.lost || err != nil
 		case <-timer.C:
 			out, first = w.changes, time.Time{}
 			continue
@@ -196,15 +193,11 @@ func (w *Watcher) follow(events <-chan fsnotify.Event, faults <-chan error, foun
 	}
 }
 
-// take notes what an event says.
-func (w *Watcher) take(e fsnotify.Event) {
-	if e.Has(fsnotify.Create) {
-		if info, err := os.Lstat(e.Name); err == nil && info.IsDir() {
-			if !w.skip(w.rel(e.Name)) && w.add(e.Name, true) != nil {
-				w.lost = true // from now on something is not seen
-			}
-			return
-		}
+// came notes that something came to a path, and watches it if it is a folder.
+func (w *Watcher) came(at string) {
+	if info, err := os.Lstat(at); err != nil || !info.IsDir() {
+		w.note(at)
+	} else if !w.skip(w.rel(at)) && w.add(at, true) != nil {
+		w.lost = true // from now on something is not seen
 	}
-	w.note(e.Name)
 }

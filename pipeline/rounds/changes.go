@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,6 +22,7 @@ const (
 	mostAtOnce = 5
 	atOnce     = 300 * time.Millisecond // after the end of a round
 	fast       = 2 * time.Second        // for a round: where they take longer, a person may have made the changes
+	rest       = 2 * time.Second        // without a round and such changes, until one more round runs what was left out
 )
 
 // fileChanges are those of one file.
@@ -47,18 +49,53 @@ func (w *Watch) follow() {
 func (w *Watch) take(c watch.Changes) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c.Paths = slices.DeleteFunc(w.concerning(c.Paths), w.looping)
+	c.Paths = slices.DeleteFunc(w.concerning(c.Paths), func(path string) bool {
+		if !w.looping(path) {
+			delete(w.left, path)
+			return false
+		}
+		w.left[path] = true
+		return true
+	})
+	w.awaitRest()
 	if len(c.Paths) == 0 && !c.Lost {
 		return
 	}
+	w.extra = false
+	w.begin(c)
+	if w.cancel != nil && (c.Lost || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
+		w.cancel()
+	}
+}
+
+// begin lets changes begin the next round. w.mu is locked.
+func (w *Watch) begin(c watch.Changes) {
 	w.pending.Paths, w.pending.Lost = append(w.pending.Paths, c.Paths...), w.pending.Lost || c.Lost
 	select {
 	case w.changed <- struct{}{}:
 	default:
 	}
-	if w.cancel != nil && (c.Lost || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
-		w.cancel()
+}
+
+// awaitRest lets one more round begin once all is at rest, if changes were left out: the last state of each file is run.
+// A task may write the file in that round, too, so there is no other until a change begins a round by itself. w.mu is locked.
+func (w *Watch) awaitRest() {
+	if len(w.left) == 0 {
+		return
 	}
+	if w.resting != nil {
+		w.resting.Stop()
+	}
+	w.resting = time.AfterFunc(rest, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.cancel != nil || w.extra || len(w.left) == 0 { // the end of a round waits anew
+			return
+		}
+		w.extra = true
+		w.begin(watch.Changes{Paths: slices.Collect(maps.Keys(w.left))})
+		clear(w.left)
+	})
 }
 
 // looping reports whether a file changes again and again while, or just after, a round is at work: most likely a task
@@ -81,7 +118,7 @@ func (w *Watch) looping(path string) bool {
 	if c.inARow == 0 {
 		c.since = time.Now()
 	}
-	if c.inARow < mostAtOnce || time.Since(c.since) > mostAtOnce*fast {
+	if c.inARow < mostAtOnce || !c.told && time.Since(c.since) > mostAtOnce*fast {
 		return false
 	}
 	if !c.told {

@@ -8,6 +8,9 @@ package rounds
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -21,7 +24,7 @@ import (
 )
 
 // A Watch is one run --watch. Its fields are set before Open. Its methods are called from one goroutine; a second one,
-// which Open starts, takes the changes.
+// which Open starts, takes the changes, and a timer lets rounds begin.
 type Watch struct {
 	Root string    // the real path of the root
 	Repo *git.Repo // that Root is in; nil: nothing is ignored
@@ -29,9 +32,10 @@ type Watch struct {
 	// Know fills in the inputs of tasks with inputs = auto: see cache.Know.
 	Know func(*pipeline.Config)
 	// Loops is told of a file that changed in each of so many rounds in a row: its changes begin no round until they rest.
-	// It is told once for each file, by the goroutine that takes the changes, and must not call the Watch.
+	// It is told once until then, by the goroutine that takes the changes, and must not call the Watch.
 	Loops func(path string, rounds int)
 
+	root    fs.FileInfo // of Root, when it was opened
 	watcher *watch.Watcher
 	over    chan struct{} // closed by Close
 	changed chan struct{} // has one element if changes are pending
@@ -47,6 +51,9 @@ type Watch struct {
 	cancel  context.CancelFunc // ends that round; nil: none is at work
 	last    time.Time          // when a round ended last
 	history map[string]*fileChanges
+	left    map[string]bool // changed files that began no round, because they change in each
+	extra   bool            // a round began for such files, and since then no change by itself began one
+	resting *time.Timer     // of awaitRest
 }
 
 // Open begins to watch the tasks of g, which the first round runs: no change since is missed. files are PIPELINE.hcl,
@@ -56,13 +63,28 @@ func (w *Watch) Open(c *pipeline.Config, g *pipeline.Graph, files []string) (pol
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over, w.changed = make(chan struct{}), make(chan struct{}, 1)
-	w.ended, w.history = map[string]record.Task{}, map[string]*fileChanges{}
+	w.ended, w.history, w.left = map[string]record.Task{}, map[string]*fileChanges{}, map[string]bool{}
 	w.use(c, g, files)
+	if w.root, err = os.Stat(w.Root); err != nil {
+		return "", err
+	}
 	if w.watcher, err = watch.Open(w.Root, w.skips()); err != nil {
 		return "", err
 	}
 	go w.follow()
 	return w.watcher.Polls, nil
+}
+
+// Gone reports whether Root was removed or moved since Open. Then no change is noticed any more.
+func (w *Watch) Gone() bool {
+	if w.watcher == nil {
+		return false
+	}
+	now, err := os.Stat(w.Root)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return w.watcher.Polls == "" && !os.SameFile(w.root, now) // else another folder in its place is watched
 }
 
 // Close ends the watching. Without Open it does nothing.
@@ -72,6 +94,11 @@ func (w *Watch) Close() {
 	}
 	close(w.over)
 	_ = w.watcher.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.resting != nil {
+		w.resting.Stop()
+	}
 }
 
 // Changed receives when there are changes that the next round has to answer.
@@ -172,6 +199,7 @@ func (w *Watch) Begin(ctx context.Context, g *pipeline.Graph) (_ context.Context
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.cancel, w.last = nil, time.Now()
+		w.awaitRest()
 		w.Know(w.config)
 		if sealed == nil {
 			for _, t := range g.Tasks() {

@@ -51,7 +51,7 @@ func newProject(t *testing.T, root string, tasks ...*pipeline.Task) *project {
 	p.Watch = &Watch{
 		Root: root, Know: func(*pipeline.Config) {},
 		Loops: func(path string, rounds int) { p.loops = append(p.loops, fmt.Sprint(path, " ", rounds)) },
-		ended: map[string]record.Task{}, history: map[string]*fileChanges{}, changed: make(chan struct{}, 1),
+		ended: map[string]record.Task{}, history: map[string]*fileChanges{}, left: map[string]bool{}, changed: make(chan struct{}, 1),
 	}
 	p.use(p.config, p.graph, defining)
 	return p
@@ -376,6 +376,87 @@ func TestLoops(t *testing.T) {
 				time.Sleep(2 * atOnce)
 				p.take(written)
 				p.want("lint <- lint/written")
+			})
+		})
+	}
+}
+
+// What was left out is run once all is at rest, also where the round was at work for long; a task that writes the file in
+// that round, too, begins no other one, until another change begins a round.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	written := watch.Changes{Paths: []string{"lint/written"}}
+	for name, takes := range map[string]time.Duration{"quick": time.Second, "not so quick": fast * 19 / 20} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newProject(t, "", chain()...)
+				p.round()(nil, record.Passed)
+				write := func(takes time.Duration) {
+					end := p.round()
+					p.take(written)
+					time.Sleep(takes)
+					end(nil, record.Passed)
+				}
+				begins := func(after time.Duration, want string) {
+					t.Helper()
+					time.Sleep(after - time.Nanosecond)
+					if len(p.changed) > 0 {
+						t.Error("a round begins too early")
+					}
+					time.Sleep(2 * time.Nanosecond)
+					if len(p.changed) != 1 {
+						t.Error("no round begins")
+					}
+					p.want(want)
+				}
+				for again := range 2 {
+					for range mostAtOnce - again { // the change by a person counts, too
+						write(takes)
+						p.want("lint <- lint/written")
+					}
+					write(3 * rest)
+					begins(rest, "lint <- lint/written")
+					write(takes)
+					time.Sleep(3 * rest)
+					if len(p.changed) > 0 {
+						t.Error("the extra round begins another")
+					}
+					if len(p.loops) != 1 {
+						t.Errorf("told: %q", p.loops)
+					}
+					p.loops = nil
+					p.take(watch.Changes{Paths: []string{"src/a"}})
+					p.want("gen test <- src/a")
+					write(takes) // it is still in a row
+					time.Sleep(atOnce)
+					p.take(written)
+					begins(rest, "lint <- lint/written")
+					time.Sleep(2 * atOnce)
+					p.take(written) // by a person
+					p.want("lint <- lint/written")
+				}
+				// What a round has run since begins no other.
+				for _, other := range []string{"lint/written", "src/a"} {
+					for range mostAtOnce - 1 {
+						write(takes)
+						p.want("lint <- lint/written")
+					}
+					write(takes)
+					if other == "src/a" {
+						begins(rest, "lint <- lint/written")
+					}
+					time.Sleep(2 * atOnce)
+					p.take(watch.Changes{Paths: []string{other}})
+					p.next()
+					p.round()(nil, record.Passed)
+					time.Sleep(3 * rest)
+					if len(p.changed) > 0 {
+						t.Errorf("after %s a round begins", other)
+					}
+					p.take(written)
+					p.want("lint <- lint/written")
+				}
 			})
 		})
 	}

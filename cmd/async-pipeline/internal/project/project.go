@@ -72,6 +72,11 @@ func (p *Project) Typed(args ...string) string {
 	return strings.Join(words, " ")
 }
 
+// NoWorkingDirectory returns the error for a working directory that cannot be read: most likely it was removed.
+func NoWorkingDirectory(err error) error {
+	return exit.Refuse("the working directory cannot be read (%v); cd to a folder that is there", err)
+}
+
 // Start returns the folder that a verb starts from: the working directory or -C. Links are resolved here, once,
 // because a copy of the tree is mounted at the recorded path.
 func (p *Project) Start() (string, error) {
@@ -86,6 +91,9 @@ func (p *Project) Start() (string, error) {
 		}
 	}
 	real, err := filepath.EvalSymlinks(dir)
+	if err != nil && p.Into == Here {
+		return "", NoWorkingDirectory(err)
+	}
 	if err != nil {
 		return "", exit.Misused("-C %s: there is no such folder", p.Into)
 	}

@@ -3,6 +3,7 @@ package project
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -31,5 +32,14 @@ func TestFindProgram(t *testing.T) {
 		if err := p.FindProgram(root, program); (err == nil) != want {
 			t.Errorf("FindProgram(%s) = %v", program, err)
 		}
+	}
+}
+
+// Nobody typed -C, so nothing is said of it.
+func TestStartGone(t *testing.T) {
+	t.Parallel()
+	_, err := (&Project{Dir: filepath.Join(t.TempDir(), "gone"), Into: Here}).Start()
+	if err == nil || !strings.HasPrefix(err.Error(), "the working directory cannot be read (") {
+		t.Errorf("%v", err)
 	}
 }
