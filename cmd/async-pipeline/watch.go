@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/rounds"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
@@ -21,7 +23,9 @@ import (
 // A watching is one run --watch.
 type watching struct {
 	rounds.Watch
-	tasks    int                // that are watched; 0: the first round has not begun
+	tasks    int // that are watched; 0: the first round has not begun
+	store    *record.Store
+	locked   bool               // the last round could not begin, as another run was at work
 	stop     *console.Interrupt // of all rounds
 	services run.Kept           // that go on between rounds
 	ended    chan string        // of them, those that ended by themselves: what is said of it
@@ -49,7 +53,7 @@ func watchTasks(prog *program, r *runFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	w := &watching{ended: make(chan string, 16), Watch: rounds.Watch{
+	w := &watching{store: record.At(root), ended: make(chan string, 16), Watch: rounds.Watch{
 		Root: root,
 		Know: func(c *pipeline.Config) { r.cache.know(prog, c) },
 		Loops: func(path string, rounds int) {
@@ -73,7 +77,9 @@ func watchTasks(prog *program, r *runFlags, names []string) error {
 	defer w.Close()
 	defer func() { w.services.Close(w.stop.Again) }()
 	for {
-		code := prog.code(runTasks(prog, r, names))
+		err := runTasks(prog, r, names)
+		w.locked = errors.Is(err, record.ErrLocked)
+		code := prog.code(err)
 		if w.tasks > 0 && code < exit.Signal && prog.Out.Problem() == nil { // a round that changes ended has no such code
 			w.wait(prog)
 		}
@@ -88,7 +94,8 @@ func watchTasks(prog *program, r *runFlags, names []string) error {
 	}
 }
 
-// wait waits until there are changes, a signal comes, or the folder of the project is gone.
+// wait waits until there are changes, the run that was in the way has ended, a signal comes, or the folder of the project is
+// gone.
 func (w *watching) wait(prog *program) {
 	select {
 	case <-w.Changed():
@@ -111,7 +118,7 @@ func (w *watching) wait(prog *program) {
 		case <-w.stop.Ctx.Done():
 			return
 		case <-look.C:
-			if w.Gone() {
+			if w.Gone() || w.locked && !w.store.Running() {
 				return
 			}
 		case text := <-w.ended:
@@ -144,10 +151,13 @@ func (w *watching) choose(prog *program, c *pipeline.Config, g *pipeline.Graph, 
 	if len(names) == 0 || w.stop.First() != 0 {
 		return nil, nil
 	}
-	what := "files"
-	if len(paths) > 0 {
-		what = english.List(paths, 3)
+	what := "files changed"
+	switch {
+	case len(paths) > 0:
+		what = english.List(paths, 3) + " changed"
+	case w.locked:
+		what = "the other run has ended"
 	}
-	screen.Line("\n%s changed: %s", view.Harmless(what), english.Count(len(names), "task"))
+	screen.Line("\n%s: %s", view.Harmless(what), english.Count(len(names), "task"))
 	return selectTasks(prog, c, c.WithServices(names), true)
 }

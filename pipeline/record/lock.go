@@ -65,6 +65,9 @@ func (s *Store) RunLock() (*Lock, error) {
 	return s.lock(runLock, healLock, "another run is at work here")
 }
 
+// Running reports whether another process holds run.lock.
+func (s *Store) Running() bool { return recordfile.Locked(filepath.Join(s.Dir, runLock)) }
+
 // HealLock is RunLock for heal.lock, which hooks take.
 func (s *Store) HealLock() (*Lock, error) {
 	return s.lock(healLock, runLock, "hooks of a run are at work here")
