@@ -432,7 +432,7 @@ var applyNames = map[string]string{
 	"cmd/async-pipeline/engine.go":                    "a text: the command to type",
 	"cmd/async-pipeline/internal/view/fix_show.go":    "a text: the command to type",
 	"cmd/async-pipeline/fix_show.go":                  "a text: the command to type",
-	"pipeline/hclfile/variable.go":                    "cty",
+	"pipeline/hclfile/variabletype.go":                "cty",
 	"pipeline/hclfile/secret.go":                      "cty",
 }
 

@@ -219,8 +219,11 @@ func TestRetainAndClose(t *testing.T) {
 	have(k, "api", order, have(k, "mid", order, db))
 	have(k, "web", order)
 	c := &pipeline.Config{Tasks: []*pipeline.Task{
-		{Name: "db", Service: &pipeline.Service{}}, {Name: "web", Service: &pipeline.Service{}},
-		{Name: "mid", Service: &pipeline.Service{}}, {Name: "api"}, {Name: "test", DependsOn: []string{"db", "web"}},
+		{Name: "db", Service: &pipeline.Service{}},
+		{Name: "web", Service: &pipeline.Service{}},
+		{Name: "mid", Service: &pipeline.Service{}},
+		{Name: "api"},
+		{Name: "test", DependsOn: []string{"db", "web"}},
 	}}
 	g, err := pipeline.Select(c, nil, false)
 	check(t, err)
