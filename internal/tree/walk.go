@@ -178,7 +178,7 @@ type folder struct {
 	refs atomic.Int32 // work that needs file open
 
 	at       int // its entry in the walk that is known; -1: it has none
-	from, to int // the entries there of what is below it
+	from, to int // the range there of the entries that are below it
 }
 
 func (f *folder) join(name string) string {

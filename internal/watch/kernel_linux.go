@@ -87,7 +87,7 @@ func (k *kernel) add(dir string) error {
 	return nil
 }
 
-// drop ends the watching of what is known as a folder, and of all below it.
+// drop stops watching the folder that has a path, and all below it.
 func (k *kernel) drop(dir string) {
 	for wd, at := range k.dirs {
 		if at == dir || strings.HasPrefix(at, dir+"/") {

@@ -30,7 +30,7 @@ func (k *kernel) close() error { return k.notify.Close() }
 // add watches a folder.
 func (k *kernel) add(dir string) error { return k.notify.Add(dir) }
 
-// drop ends the watching of what is known as a folder, and of all below it.
+// drop stops watching the folder that has a path, and all below it.
 func (k *kernel) drop(dir string) {
 	for _, at := range k.notify.WatchList() {
 		if at == dir || strings.HasPrefix(at, dir+"/") {
