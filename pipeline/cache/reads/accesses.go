@@ -147,7 +147,8 @@ func (r *Accesses) below(at string) (string, bool) {
 const mostLinks = 40
 
 // resolve returns where a path leads, as the kernel will find it, and the links on the way, in their order. Of a path that
-// does not lead anywhere it is where the rest of it would be.
+// does not lead anywhere it is where the rest of it would be, and "" where there are too many links: what counts is that
+// they are as they are.
 func resolve(a access.Path) (links []string, at string) {
 	rest, at := a.Name, "/"
 	for rest != "" {
@@ -168,9 +169,12 @@ func resolve(a access.Path) (links []string, at string) {
 		}
 		next := path.Join(at, name)
 		text, err := os.Readlink(next)
-		if err != nil || a.Link && strings.Trim(rest, "/") == "" || len(links) == mostLinks {
+		if err != nil || a.Link && strings.Trim(rest, "/") == "" {
 			at = next
 			continue
+		}
+		if len(links) == mostLinks {
+			return links, ""
 		}
 		links = append(links, next)
 		if strings.HasPrefix(text, "/") {

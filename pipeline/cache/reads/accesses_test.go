@@ -27,6 +27,9 @@ func TestAccesses(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(root, name), []byte(name), 0o600))
 	}
 	must(t, os.Symlink("real", filepath.Join(root, "link")))
+	must(t, os.Mkdir(filepath.Join(root, "round"), 0o755))
+	must(t, os.Symlink("../back/in", filepath.Join(root, "round/in")))
+	must(t, os.Symlink("round", filepath.Join(root, "back")))
 	beyond := filepath.Join(t.TempDir(), "way")
 	must(t, os.Symlink(root, beyond))
 	gather := func(all ...any) Seen {
@@ -57,6 +60,7 @@ func TestAccesses(t *testing.T) {
 		"folder":                   {gather(L, "dir"), nil, []string{"dir"}, nil, nil},
 		"folder that it works in":  {gather(R, "dir", R, "."), nil, []string{"dir"}, nil, nil},
 		"through a link":           {gather(R, "link/f"), []string{"link", "real/f"}, nil, nil, nil},
+		"links in a circle":        {gather(R, "back/in"), []string{"back", "round/in"}, nil, nil, nil},
 		"git":                      {gather(L, ".git", L, ".git/HEAD"), nil, nil, nil, nil},
 		"through one from outside": {gather(R, "../"+filepath.Base(root)+"/read"), []string{"read"}, nil, nil, nil},
 	} {
