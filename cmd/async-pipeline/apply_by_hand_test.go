@@ -164,6 +164,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"run", "--heal", "--keep-going", "--progress", "plain", "--trace", filepath.Join(p.home, "trace.json"), "--var-file", values},
 		{"run", "--no-heal", "--json", "--force", "--cache-dir", filepath.Join(p.home, "results")},
 		{"run", "--no-heal", "--no-cache"},
+		{"run", "--no-heal", "--check-inputs"},
 		{"run", "--dry-run"},
 		{"run", "--no-heal", "--affected=HEAD"},
 		{"run", "--no-heal", "--resume", "latest"},

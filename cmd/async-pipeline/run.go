@@ -119,6 +119,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
   async-pipeline run test -- -run TestLogin
   async-pipeline run --affected=main --dry-run
   async-pipeline run --resume latest
+  async-pipeline run --force --check-inputs lint
   async-pipeline run --dry-run --var go=go1.26
   async-pipeline run --keep-going --trace trace.json
   async-pipeline run --progress json | jq .type`,
@@ -142,6 +143,9 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 			}
 			if err := r.shows(c.Flags().Changed("progress")); err != nil {
 				return err
+			}
+			if r.cache.watch && r.dryRun {
+				return exit.Misused("--check-inputs cannot be used with --dry-run: nothing runs")
 			}
 			if r.trace != "" && r.dryRun {
 				return exit.Misused("--trace cannot be used with --dry-run")

@@ -51,6 +51,7 @@ type Cache struct {
 	// Ask runs a command of tools as the task would be run, and returns what it prints; nil: nothing may be run.
 	Ask   func(ctx context.Context, t *pipeline.Task, argv []string) ([]byte, error)
 	Force bool   // nothing is taken from the store
+	Watch bool   // what tasks with patterns read is looked at as with strict = true, and stored all the same; see Entry.Undeclared
 	Peek  bool   // nothing is written: what a run would do is only looked at
 	Run   string // id of the run
 
@@ -106,6 +107,8 @@ type Entry struct {
 
 	// NotStored is why a task that passed was not stored; empty: it was, or did not pass.
 	NotStored string
+	// Undeclared is what a task that passed read besides its inputs; nil: nobody looked.
+	Undeclared *record.Undeclared
 	// Unchanged is whether inputs, programs and environment were the same when the task had ended; nil: nobody looked, or the
 	// task failed where something stands in the place of its outputs, so that the key does not tell why.
 	Unchanged *bool
@@ -203,7 +206,7 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 		return off(err.Error())
 	}
 	e.at = time.Now().UnixNano()
-	if t.Auto || t.Strict {
+	if t.Auto || t.Strict || c.Watch && t.Agent == nil {
 		e.reads = reads.New(c.Config.Root)
 	}
 	sets := []*reads.Set{nil}

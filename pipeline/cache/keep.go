@@ -63,8 +63,9 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 	root := reapi.Directories(inputs, func(_ string, d reapi.Digest, b []byte) { blobs[d] = slices.Clone(b) })
 	e.NotStored = c.changed(ctx, e, s, v, inputs, root)
 	e.Unchanged = new(e.NotStored == "")
-	if e.NotStored == "" {
-		e.NotStored = c.undeclared(e, s, inputs)
+	e.Undeclared = c.undeclared(e, s, inputs)
+	if e.NotStored == "" && e.task.Strict {
+		e.NotStored = e.Undeclared.String()
 	}
 	if e.NotStored != "" {
 		return nil

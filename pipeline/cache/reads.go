@@ -6,7 +6,6 @@ package cache
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // readSets are the newest sets of a task. Which one counts depends on the contents of the files: a branch may read
@@ -118,42 +118,41 @@ func (c *Cache) settle(ctx context.Context, e *Entry, s *reads.Seen, inputs []re
 	return ""
 }
 
-// undeclared returns what a task with strict = true read that is not among its inputs, or "".
-func (c *Cache) undeclared(e *Entry, s *reads.Seen, inputs []reapi.File) string {
-	if !e.task.Strict || e.task.Auto {
-		return ""
+// mostUndeclared bounds the paths that are recorded of a task.
+const mostUndeclared = 100
+
+// undeclared returns what a task read that is not among its inputs; nil if nobody looked, or what it reads is its inputs.
+func (c *Cache) undeclared(e *Entry, s *reads.Seen, inputs []reapi.File) *record.Undeclared {
+	if s == nil || e.task.Auto {
+		return nil
 	}
-	if s.WhyNot != "" {
-		return s.WhyNot
+	u := &record.Undeclared{Paths: []string{}}
+	d, err := c.Describe(e.task)
+	switch {
+	case s.WhyNot != "":
+		u.Reason = &s.WhyNot
+		return u
+	case err != nil:
+		u.Reason = new(err.Error())
+		return u
 	}
 	declared := map[string]bool{}
 	for _, f := range inputs {
 		declared[f.Path] = true
-	}
-	d, err := c.Describe(e.task)
-	if err != nil {
-		return err.Error()
 	}
 	for _, p := range d.Programs { // they are part of the key
 		if rel, err := filepath.Rel(c.Config.Root, p.Path); err == nil {
 			declared[filepath.ToSlash(rel)] = true
 		}
 	}
-	first, more := "", 0
 	for _, p := range s.Opened {
 		switch {
 		case declared[p]:
-		case first == "":
-			first = p
+		case len(u.Paths) < mostUndeclared:
+			u.Paths = append(u.Paths, p)
 		default:
-			more++
+			u.More++
 		}
 	}
-	switch {
-	case first == "":
-		return ""
-	case more > 0:
-		return fmt.Sprintf("it read %s and %d more that are not among its inputs", first, more)
-	}
-	return fmt.Sprintf("it read %s, which is not among its inputs", first)
+	return u
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -154,6 +155,8 @@ type Cache struct {
 	Run       *string `json:"run"`        // of a hit: the run that made the result
 	SavedMS   *int64  `json:"saved_ms"`   // of a hit: how long the task took then
 
+	// Undeclared is what a task with patterns that passed read besides its inputs; nil: nobody looked.
+	Undeclared *Undeclared `json:"undeclared"`
 	// Unchanged is whether the inputs, programs and environment of a task that ran were the same when it ended: only
 	// then Key tells what it was made of. nil: nobody looked, or the task failed where something stood in the place of its
 	// outputs, which no key tells.
@@ -161,6 +164,28 @@ type Cache struct {
 	// Flaky is of a task that failed the run in which it passed with the same key, and of one that passed a run in which
 	// it failed; nil: none is known.
 	Flaky *string `json:"flaky"`
+}
+
+// An Undeclared has what a task opened of the tree that is none of its inputs.
+type Undeclared struct {
+	Paths  []string `json:"paths"`  // of files and links, relative to the root, sorted; never nil
+	More   int      `json:"more"`   // how many paths are left out, as there are too many
+	Reason *string  `json:"reason"` // why it is not known what the task opened; nil: it is
+}
+
+// String says it in words. It is empty if there is nothing to say.
+func (u *Undeclared) String() string {
+	switch {
+	case u == nil:
+		return ""
+	case u.Reason != nil:
+		return *u.Reason
+	case len(u.Paths) == 0:
+		return ""
+	case len(u.Paths) > 1 || u.More > 0:
+		return fmt.Sprintf("it read %s and %d more that are not among its inputs", u.Paths[0], len(u.Paths)-1+u.More)
+	}
+	return fmt.Sprintf("it read %s, which is not among its inputs", u.Paths[0])
 }
 
 // Errors to test for.

@@ -154,6 +154,15 @@ func receipt(r *Run, t *pipeline.Task, e *cache.Entry, of *record.Cache) *record
 		of = &record.Cache{}
 	}
 	of.Result, of.NotStored, of.Unchanged = e.Result, text(e.NotStored), e.Unchanged
+	if u := e.Undeclared; u != nil {
+		of.Undeclared = &record.Undeclared{Paths: []string{}, More: u.More}
+		for _, p := range u.Paths {
+			of.Undeclared.Paths = append(of.Undeclared.Paths, r.Tasks.Redact.String(p))
+		}
+		if u.Reason != nil {
+			of.Undeclared.Reason = text(*u.Reason)
+		}
+	}
 	if e.Key != "" {
 		of.Key = new("sha256:" + e.Key)
 	}

@@ -274,21 +274,33 @@ func (s *Screen) end(t record.Task) string {
 	return s.told(s.paint(colour, mark), name, text)
 }
 
-// missed returns why a task that passed was not taken from the cache, or not stored there. Of a first run there is
-// nothing to tell.
+// missed returns why a task that passed was not taken from the cache, or not stored there, and what it read besides its
+// inputs. Of a first run there is nothing to tell.
 func missed(t record.Task) string {
 	c := t.Cache
-	switch {
-	case c == nil || t.Status != record.Passed:
+	if c == nil || t.Status != record.Passed {
 		return ""
-	case c.NotStored != nil:
-		return " (not stored: " + Harmless(*c.NotStored) + ")"
-	case c.Result == "off" && c.Reason != nil && c.Key == nil && !strings.HasPrefix(*c.Reason, "--") && !strings.HasPrefix(*c.Reason, "cache {"):
-		return " (not cached: " + Harmless(*c.Reason) + ")"
-	case c.Result == "miss" && c.Reason != nil && *c.Reason != "first run":
-		return " (" + Harmless(*c.Reason) + ")"
 	}
-	return ""
+	var all []string
+	switch {
+	case c.NotStored != nil:
+		all = append(all, "not stored: "+*c.NotStored)
+	case c.Result == "off" && c.Reason != nil && c.Key == nil && !strings.HasPrefix(*c.Reason, "--") && !strings.HasPrefix(*c.Reason, "cache {"):
+		all = append(all, "not cached: "+*c.Reason)
+	case c.Result == "miss" && c.Reason != nil && *c.Reason != "first run":
+		all = append(all, *c.Reason)
+	}
+	if u := c.Undeclared; u.String() != "" && (c.NotStored == nil || *c.NotStored != u.String()) {
+		if u.Reason != nil {
+			all = append(all, "inputs not checked: "+*u.Reason)
+		} else {
+			all = append(all, u.String())
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " (" + Harmless(strings.Join(all, "; ")) + ")"
 }
 
 // told returns a line about tasks. Where it does not fit, the text is put below the name.
