@@ -262,7 +262,7 @@ func (w *walker) launch(s *service, made string, out *output) *listener {
 	}
 	s.p.out.use(out, w.r.Tasks.Redact.Bytes)
 	heard := &listener{to: &s.p.out, heard: make(chan struct{})}
-	if s.t.Service.Log != "" {
+	if s.t.Service.Log != "" && w.startable(s.t) { // else the only line is the one that says why it cannot start
 		heard.line = regexp.MustCompile(s.t.Service.Log)
 	}
 	s.p.start(w.r.Tasks, s.t, heard, w.keeps(s))
