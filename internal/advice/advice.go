@@ -65,3 +65,41 @@ type writeError struct {
 
 func (e *writeError) Error() string { return "writing " + e.path + ": " + e.what + ": " + e.do }
 func (e *writeError) Unwrap() error { return e.err }
+
+// Join is errors.Join, but advice that several of the errors have is said once, with the first of them.
+func Join(errs ...error) error {
+	var j joinedError
+	for _, err := range errs {
+		if inner, ok := err.(*joinedError); ok { //nolint:errorlint // what wraps one has words of its own
+			j.all = append(j.all, inner.all...)
+		} else if err != nil {
+			j.all = append(j.all, err)
+		}
+	}
+	if j.all == nil {
+		return nil
+	}
+	return &j
+}
+
+// A joinedError is what Join returns.
+type joinedError struct{ all []error }
+
+func (e *joinedError) Unwrap() []error { return e.all }
+
+func (e *joinedError) Error() string {
+	told := map[string]bool{}
+	var lines []string
+	for _, err := range e.all {
+		text := err.Error()
+		if known, ok := errors.AsType[*writeError](err); ok {
+			said := ": " + known.what + ": " + known.do
+			if told[said] {
+				text = strings.TrimSuffix(text, said)
+			}
+			told[said] = true
+		}
+		lines = append(lines, text)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -41,5 +42,20 @@ func TestFull(t *testing.T) {
 	}
 	if err := NoSpace(syscall.EACCES, "/x"); err.Error() != syscall.EACCES.Error() || Full(err) || Full(nil) || Full(Writing(syscall.EACCES, "/x")) {
 		t.Error("of another fault it is said that a disk is full", err)
+	}
+}
+
+// Join gives each advice once, keeps what each error is, and the words around one that is joined already.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	full, closed := Writing(syscall.ENOSPC, "/a"), Writing(syscall.EACCES, "/c")
+	inner := Join(full, nil, fmt.Errorf("log of b: %w", Writing(syscall.ENOSPC, "/b")))
+	got := Join(inner, closed, errors.New("other"), fmt.Errorf("kept: %w", inner))
+	want := strings.Join([]string{full.Error(), "log of b: writing /b", closed.Error(), "other", "kept: " + full.Error() + "\nlog of b: writing /b"}, "\n")
+	if got.Error() != want {
+		t.Errorf("got:\n%v\nwant:\n%s", got, want)
+	}
+	if !errors.Is(got, syscall.ENOSPC) || !errors.Is(got, syscall.EACCES) || Join(nil, nil) != nil {
+		t.Error("an error is not what it was")
 	}
 }

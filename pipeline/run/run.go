@@ -14,6 +14,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -174,7 +175,7 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 		v.Status, v.ExitCode, broken = record.Interrupted, codeRefused, err
 	}
 	sealed, err := draft.Seal(v) // also after an error: what is known is kept
-	return sealed, errors.Join(broken, err)
+	return sealed, advice.Join(broken, err)
 }
 
 // tasks carries out the graph. Once the run is abandoned it returns what the journal has.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/flake"
@@ -70,7 +71,7 @@ func (w *walker) walk(ctx context.Context) ([]record.Task, error) {
 	for i, e := range ends {
 		tasks[i] = w.done[e.Task.Name]
 	}
-	return tasks, errors.Join(w.broken...)
+	return tasks, advice.Join(w.broken...)
 }
 
 // silence stops the calls of the observer; none is in progress when it returns.
