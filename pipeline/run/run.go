@@ -209,7 +209,7 @@ func (r *Run) tasks(ctx context.Context, draft *record.Draft) ([]record.Task, er
 	for _, t := range r.Graph.Tasks() {
 		got, ok := ended[t.Name]
 		if !ok {
-			got = record.Task{Name: t.Name, Status: record.Cancelled, Reason: &reason}
+			got = record.Task{Name: t.Name, Status: record.Cancelled, Reason: &reason, Service: w.services[t.Name].known()}
 		}
 		tasks = append(tasks, withArgs(got, t))
 	}

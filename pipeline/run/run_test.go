@@ -436,12 +436,14 @@ func TestManyTasksAtOnce(t *testing.T) {
 	}
 }
 
-// After a second signal the verdict has the ends that the journal has, and the journal takes no other.
+// After a second signal the verdict has the ends that the journal has, and the journal takes no other. Of a service it
+// has when that was ready.
 func TestAbandon(t *testing.T) {
 	t.Parallel()
 	r := runOf(t,
 		&pipeline.Task{Name: "a", Run: shell("true")},
-		&pipeline.Task{Name: "b", DependsOn: []string{"a"}, Run: shell("exec sleep 600")},
+		&pipeline.Task{Name: "s", Run: shell("exec sleep 600"), Service: &pipeline.Service{}},
+		&pipeline.Task{Name: "b", DependsOn: []string{"a", "s"}, Run: shell("exec sleep 600")},
 		&pipeline.Task{Name: "c", DependsOn: []string{"b"}, Run: shell("true")},
 	)
 	abandon := make(chan struct{})
@@ -453,8 +455,11 @@ func TestAbandon(t *testing.T) {
 	}
 	r.Observer.Ended = func([]record.Task) { t.Error("it was told the end of an abandoned run") }
 	tasks, sealed := carry(t, t.Context(), r)
-	if tasks[0].Status != record.Passed || tasks[1].Status != record.Cancelled || tasks[2].Status != record.Cancelled {
+	if tasks[0].Status != record.Passed || tasks[2].Status != record.Cancelled || tasks[3].Status != record.Cancelled {
 		t.Errorf("%+v", tasks)
+	}
+	if s := tasks[1]; s.Status != record.Cancelled || s.Service == nil || s.Service.ReadyMS == nil || tasks[2].Service != nil {
+		t.Errorf("%+v", s)
 	}
 	if sealed.Status != record.Interrupted || sealed.ExitCode != 130 {
 		t.Errorf("%s, exit code %d", sealed.Status, sealed.ExitCode)

@@ -445,6 +445,20 @@ func (w *walker) absent(t *pipeline.Task) *pipeline.Task {
 	return nil
 }
 
+// known returns what can be recorded of a service before it has ended; nil: it is none, or was not started.
+func (s *service) known() *record.Service {
+	if s == nil || !s.started() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := &record.Service{ReadyMS: s.took}
+	if s.took != nil { // else another goroutine may be about to set it
+		known.Since = s.since
+	}
+	return known
+}
+
 func (s *service) started() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
