@@ -476,7 +476,8 @@ func TestChangedMeanwhile(t *testing.T) {
 }
 
 // Random edits of the tree and of the store: what tasks make and print is always what they would make now, a repeated
-// run only hits, and what is unrelated misses nothing.
+// run only hits, and what is unrelated misses nothing. What was damaged in the store may be found later, when it is read:
+// then that is the reason of the miss, and the run after it only hits.
 func TestRandom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -492,6 +493,12 @@ func TestRandom(t *testing.T) {
 		p.write("lib/l", "")
 		p.run()
 		files := []string{"src/x0", "src/x1", "src/d/y", "lib/l", "lib/m", "other/z", "gen/a", "gen/b/out"}
+		damaged := false
+		mayMiss := func(lines []string) bool {
+			return damaged && !slices.ContainsFunc(lines, func(l string) bool {
+				return !strings.HasSuffix(l, " hit") && !strings.HasSuffix(l, " miss: entry damaged")
+			})
+		}
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
 			related := true
 			name := rapid.SampledFrom(files).Draw(t, "file")
@@ -514,19 +521,26 @@ func TestRandom(t *testing.T) {
 				p.env["MODE"] = rapid.SampledFrom([]string{"", "x"}).Draw(t, "mode")
 			default:
 				damage(t, p.dir)
+				damaged = true
 			}
 			before := p.runs
-			for i, line := range p.run() {
+			lines := p.run()
+			for i, line := range lines {
 				task := p.config.Tasks[i]
 				if len(task.Outputs) > 0 && p.read(strings.ReplaceAll(task.Outputs[0], "**", "out")) != p.joined(task) {
 					t.Fatalf("%s made %q, want %q", line, p.read(task.Outputs[0]), p.joined(task))
 				}
 			}
-			if !related && p.runs != before {
-				t.Fatal("what is unrelated made a task run")
+			if !related && p.runs != before && !mayMiss(lines) {
+				t.Fatalf("what is unrelated made a task run: %q", lines)
 			}
 			before = p.runs
-			if got := p.run(); p.runs != before {
+			got := p.run()
+			if p.runs != before && mayMiss(got) {
+				before = p.runs
+				got = p.run()
+			}
+			if p.runs != before {
 				t.Fatalf("repeated: %q", got)
 			}
 		}
