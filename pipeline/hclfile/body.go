@@ -20,6 +20,8 @@ type block struct {
 	attrs  map[string]*hcl.Attribute
 	blocks []*block // in file order
 	faulty bool     // something in it was refused, so that what is missing may be what was meant
+
+	misplaced []string // names that the table has, but not as a block, or not as an attribute
 }
 
 // A matcher compares the blocks of a file with the table of words.
@@ -76,6 +78,9 @@ func (r *matcher) known(b *block, name string, at hcl.Range, isBlock bool) *word
 		r.addf(at, fmt.Sprintf("Write %s = …, with an equals sign.", name), "%s is an attribute", name)
 	default:
 		return w
+	}
+	if w != nil {
+		b.misplaced = append(b.misplaced, name)
 	}
 	b.faulty = true
 	return nil

@@ -48,6 +48,9 @@ func (r *multiplier) multiple(b *block) *multiple {
 	m := &multiple{}
 	each, matrix := b.attrs["for_each"], b.attrs["matrix"]
 	if each == nil && matrix == nil {
+		if slices.Contains(b.misplaced, "for_each") || slices.Contains(b.misplaced, "matrix") {
+			m.unknown()
+		}
 		return m
 	}
 	m.checked, m.fixed = make(map[hcl.Expression]naming), make(map[*hcl.Attribute]refList)
@@ -73,9 +76,14 @@ func (r *multiplier) multiple(b *block) *multiple {
 		m.vars = r.matrixVars(matrix.Expr, m.names)
 	}
 	if !ok {
-		m.broken, m.keys, m.values = true, []string{"?"}, []cty.Value{cty.DynamicVal}
+		m.unknown()
 	}
 	return m
+}
+
+// unknown makes one instance with unknown values, after a fault.
+func (m *multiple) unknown() {
+	m.broken, m.keys, m.values = true, []string{"?"}, []cty.Value{cty.DynamicVal}
 }
 
 // forEach makes an instance for each element, in the order in which they are written; of a map or set that is not
