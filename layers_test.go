@@ -34,7 +34,7 @@ var table = map[string]entry{
 	"cmd/async-pipeline/internal/view": {6, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "hooks/fix", "hooks/fix/apply", "internal/journal", "internal/patch", "internal/testreport"}},
 	"hooks":                            {5, []string{"pipeline", "pipeline/record", "scratch", "hooks/...", "internal/..."}},
 	"pipeline/resume":                  {7, []string{"pipeline", "pipeline/cache", "pipeline/record", "pipeline/run", "internal/journal"}},
-	"pipeline/rounds":                  {7, []string{"pipeline", "pipeline/cache", "pipeline/cache/files", "pipeline/record", "pipeline/run", "internal/git"}},
+	"pipeline/rounds":                  {7, []string{"pipeline", "pipeline/cache", "pipeline/cache/files", "pipeline/record", "pipeline/run", "internal/git", "internal/watch"}},
 	"pipeline/run":                     {6, []string{"pipeline", "pipeline/cache", "pipeline/flake", "pipeline/record", "pipeline/task", "internal/sandbox", "internal/git", "internal/patch", "internal/recordfile"}},
 	"pipeline/cache":                   {4, []string{"internal/git", "pipeline", "pipeline/cache/files", "pipeline/cache/reads", "pipeline/record", "internal/recordfile", "internal/tree"}},
 	"pipeline/cache/files":             {2, []string{"internal/git", "internal/recordfile", "internal/tree"}},
@@ -101,7 +101,7 @@ var table = map[string]entry{
 	"internal/english":                 {0, nil},
 	"internal/failure":                 {0, nil},
 	"internal/timestamp":               {0, nil},
-	"internal/watch":                   {0, nil},
+	"internal/watch":                   {1, nil},
 
 	// packages of the command
 	"cmd/async-pipeline/internal/console":    {7, []string{"cmd/async-pipeline/internal/view", "pipeline/record", "internal/sandbox"}},

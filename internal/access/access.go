@@ -1,6 +1,13 @@
-// Package access names what processes want of the paths that they name to the kernel. Package sandbox sees it, and package
-// cache tells which of that is an input.
+// Package access names what processes want of the paths that they name to the kernel, and tells where a path leads.
+// Package sandbox sees what they want, and package cache tells which of that is an input.
 package access
+
+import (
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
 
 // A Path is a path that a process named to the kernel, which had not carried it out yet.
 type Path struct {
@@ -26,3 +33,45 @@ const (
 	Moved                   // to give it another name
 	Blind                   // not all accesses of the command are seen
 )
+
+// mostLinks is how many links the kernel follows in a path.
+const mostLinks = 40
+
+// Resolve returns where a path leads, as the kernel will find it, and the links on the way, in their order. Of a path that
+// does not lead anywhere it is where the rest of it would be, and "" where there are too many links: what counts is that
+// they are as they are.
+func (p Path) Resolve() (links []string, at string) {
+	rest, at := p.Name, "/"
+	for rest != "" {
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = path.Dir(at)
+			continue
+		}
+		if at == "/proc" && p.PID != 0 && (name == "self" || name == "thread-self") {
+			name = strconv.Itoa(p.PID)
+			if strings.HasPrefix(rest, "task/") { // of another thread: it is in the same place
+				continue
+			}
+		}
+		next := path.Join(at, name)
+		text, err := os.Readlink(next)
+		if err != nil || p.Link && strings.Trim(rest, "/") == "" {
+			at = next
+			continue
+		}
+		if len(links) == mostLinks {
+			return links, ""
+		}
+		links = append(links, next)
+		if strings.HasPrefix(text, "/") {
+			at = "/"
+		}
+		rest = text + "/" + rest
+	}
+	return links, at
+}

@@ -14,8 +14,11 @@ import (
 	"sync"
 )
 
-// gitlink begins the line of a submodule in ls-files -s.
-const gitlink = "160000 "
+// What begins the line of a submodule, and of a symbolic link, in ls-files -s.
+const (
+	gitlink = "160000 "
+	symlink = "120000 "
+)
 
 // Tracks reports whether the index has path, relative to Top, or anything below it.
 func (r *Repo) Tracks(ctx context.Context, path string) (bool, error) {
@@ -25,19 +28,27 @@ func (r *Repo) Tracks(ctx context.Context, path string) (bool, error) {
 
 // Submodules lists the paths of the index that are repositories of their own and are checked out with a .git.
 func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
+	all, err := r.entries(ctx, gitlink)
+	return slices.DeleteFunc(all, func(name string) bool { return !r.nested(name) }), err
+}
+
+// Links lists the symbolic links of the index.
+func (r *Repo) Links(ctx context.Context) ([]string, error) { return r.entries(ctx, symlink) }
+
+// entries lists the paths of the index of one mode, sorted.
+func (r *Repo) entries(ctx context.Context, mode string) ([]string, error) {
 	listed, err := r.lsFiles(ctx, "-s")
 	if err != nil {
 		return nil, err
 	}
-	var links []string
+	var names []string
 	for _, line := range listed {
-		_, name, _ := strings.Cut(line, "\t")
-		if strings.HasPrefix(line, gitlink) && r.nested(name) {
-			links = append(links, name)
+		if entry, name, _ := strings.Cut(line, "\t"); strings.HasPrefix(entry, mode) {
+			names = append(names, name)
 		}
 	}
-	slices.Sort(links)
-	return slices.Compact(links), nil // of an unmerged path there are several lines
+	slices.Sort(names)
+	return slices.Compact(names), nil // of an unmerged path there are several lines
 }
 
 // ignoresFolder reports whether the folder dir, an absolute path below Top, is ignored as a whole: git tracks

@@ -113,7 +113,7 @@ func (w *Watcher) take(e event) {
 	case folder && e.mask&unix.IN_MOVED_FROM != 0:
 		w.kernel.drop(at)
 		w.note(at)
-	case folder && e.mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0:
+	case e.mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0:
 		w.came(at)
 	default:
 		w.note(at)

@@ -3,6 +3,7 @@ package watch
 import (
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -58,6 +59,11 @@ func (p *poller) follow() {
 		took = time.Since(began)
 		changed := differences(p.files, now)
 		p.files = now
+		set := make(map[string]bool, len(changed))
+		for _, name := range changed {
+			set[name] = true
+		}
+		changed = append(changed, leading(p.w.root, p.links(), set)...)
 		if len(changed) == 0 {
 			continue
 		}
@@ -65,6 +71,17 @@ func (p *poller) follow() {
 		case <-p.w.done:
 			return
 		case p.found <- changed:
+		}
+	}
+}
+
+// links yields the symbolic links.
+func (p *poller) links() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name, info := range p.files {
+			if info.Mode()&fs.ModeSymlink != 0 && !yield(name) {
+				return
+			}
 		}
 	}
 }

@@ -5,18 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/access"
 )
 
 // Changes are what changed within a short time.
 type Changes struct {
-	Paths []string // relative to the root, with slashes, sorted, each once; a folder that is new has a slash at its end
-	Lost  bool     // there were more than the kernel kept: anything may have changed
+	// Paths are relative to the root, with slashes, sorted, each once; a folder that is new has a slash at its end. A symbolic
+	// link is among them, too, where what it leads to is.
+	Paths []string
+	Lost  bool // there were more than the kernel kept: anything may have changed
 }
 
 // Times within which changes are one: quiet after the last one, at most whole after the first.
@@ -39,8 +44,9 @@ type Watcher struct {
 	changes chan Changes
 	done    chan struct{}
 	ended   chan struct{}
-	paths   map[string]bool
+	paths   map[string]bool // that changed, as in Changes
 	lost    bool
+	links   map[string]bool // symbolic links, relative to the root; of the kernel only
 }
 
 // Open watches root. Folders for which skip returns true, by their path relative to root, are left out with all that
@@ -74,7 +80,7 @@ func Open(root string, skip func(dir string) bool) (*Watcher, error) {
 func newWatcher(root string, skip func(dir string) bool) *Watcher {
 	w := &Watcher{
 		root: root, skip: skip, changes: make(chan Changes),
-		done: make(chan struct{}), ended: make(chan struct{}), paths: map[string]bool{},
+		done: make(chan struct{}), ended: make(chan struct{}), paths: map[string]bool{}, links: map[string]bool{},
 	}
 	w.C = w.changes
 	return w
@@ -125,6 +131,9 @@ func (w *Watcher) add(dir string, changed bool) error {
 		case err != nil:
 			return err
 		case !d.IsDir():
+			if d.Type()&fs.ModeSymlink != 0 {
+				w.links[w.rel(at)] = true
+			}
 			if changed {
 				w.note(at)
 			}
@@ -158,7 +167,12 @@ func (w *Watcher) follow(events <-chan event, faults <-chan error, found <-chan 
 	timer.Stop()
 	var first time.Time
 	var out chan Changes // nil: there is nothing to hand on yet
+	var next Changes     // to be handed on
+	stale := true        // next lacks what came since
 	for {
+		if out != nil && stale {
+			next, stale = Changes{Paths: w.changed(), Lost: w.lost}, false
+		}
 		select {
 		case <-w.done:
 			return
@@ -179,10 +193,11 @@ func (w *Watcher) follow(events <-chan event, faults <-chan error, found <-chan 
 		case <-timer.C:
 			out, first = w.changes, time.Time{}
 			continue
-		case out <- Changes{Paths: slices.Sorted(maps.Keys(w.paths)), Lost: w.lost}:
+		case out <- next:
 			out, w.paths, w.lost = nil, map[string]bool{}, false
 			continue
 		}
+		stale = true
 		if out != nil || len(w.paths) == 0 && !w.lost {
 			continue
 		}
@@ -193,11 +208,38 @@ func (w *Watcher) follow(events <-chan event, faults <-chan error, found <-chan 
 	}
 }
 
+// changed returns what changed, with the links that lead there.
+func (w *Watcher) changed() []string {
+	for _, name := range leading(w.root, maps.Keys(w.links), w.paths) {
+		w.paths[name] = true
+	}
+	return slices.Sorted(maps.Keys(w.paths))
+}
+
+// leading returns those of links that lead to one of the changed paths, also by way of other links.
+func leading(root string, links iter.Seq[string], changed map[string]bool) (names []string) {
+	for name := range links {
+		passed, end := access.Path{Name: filepath.Join(root, filepath.FromSlash(name))}.Resolve()
+		for _, at := range append(passed, end) {
+			if rel, err := filepath.Rel(root, at); err == nil && changed[filepath.ToSlash(rel)] {
+				names = append(names, name)
+				break
+			}
+		}
+	}
+	return names
+}
+
 // came notes that something came to a path, and watches it if it is a folder.
 func (w *Watcher) came(at string) {
-	if info, err := os.Lstat(at); err != nil || !info.IsDir() {
+	info, err := os.Lstat(at)
+	switch {
+	case err != nil || !info.IsDir():
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			w.links[w.rel(at)] = true
+		}
 		w.note(at)
-	} else if !w.skip(w.rel(at)) && w.add(at, true) != nil {
+	case !w.skip(w.rel(at)) && w.add(at, true) != nil:
 		w.lost = true // from now on something is not seen
 	}
 }

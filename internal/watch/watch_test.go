@@ -42,6 +42,7 @@ func changes(t *testing.T, open opening) {
 	must(t, os.MkdirAll(filepath.Join(root, "src", "deep"), 0o755))
 	must(t, os.MkdirAll(filepath.Join(root, "skipped"), 0o755))
 	must(t, os.WriteFile(filepath.Join(root, "src", "old"), nil, 0o644))
+	must(t, os.Symlink("src/target", filepath.Join(root, "old link")))
 	w, err := open(root, func(dir string) bool { return dir == "skipped" || dir == "new/skipped" })
 	must(t, err)
 	defer func() { must(t, w.Close()) }()
@@ -88,6 +89,19 @@ func changes(t *testing.T, open opening) {
 	}, "new/deeper/file", "new/deeper/file/")
 	told(write("new/deeper/later"), "new/deeper/later")
 	told(func() error { return os.RemoveAll(filepath.Join(root, "new")) }, "new/deeper/file", "new/deeper")
+	// A link is told, too, when what it leads to changes: one that was there, one that came, and one in a folder that came.
+	link := func(to, name string) func() error {
+		return func() error { return os.Symlink(to, filepath.Join(root, name)) }
+	}
+	told(link("src/target", "came"), "came")
+	told(func() error {
+		return errors.Join(os.Mkdir(filepath.Join(root, "in"), 0o755), link("../came", "in/two")())
+	}, "in/two")
+	told(write("src/target"), "src/target", "old link", "came", "in/two")
+	told(func() error { return os.Remove(filepath.Join(root, "src", "target")) }, "src/target", "old link", "came", "in/two")
+	told(func() error {
+		return errors.Join(os.Remove(filepath.Join(root, "came")), link("src", "came")())
+	}, "came", "in/two")
 }
 
 // Many changes at once are told together, and none is lost.

@@ -10,7 +10,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/git"
 )
 
-// What differs is told relative to the root, and a submodule as a folder. What is beside the root is not told.
+// What differs is told relative to the root, and a submodule as a folder. What is beside the root is not told, but links
+// that lead there are, and those that lead to what differs.
 func TestSince(t *testing.T) {
 	t.Parallel()
 	must := func(err error) {
@@ -38,6 +39,12 @@ func TestSince(t *testing.T) {
 	write("proj/src/b", "1")
 	write("proj/sub/x", "1")
 	write("other", "1")
+	for link, to := range map[string]string{
+		"proj/far": "../other", "proj/near": "src/b", "proj/two": "src/../three", "proj/three": "src/a", "proj/loop": "loop", "proj/none": "gone",
+		"proj/dir": "src", "proj/in": "dir/a",
+	} {
+		must(os.Symlink(to, filepath.Join(top, link)))
+	}
 	in("proj/sub", "init", "-q")
 	in("proj/sub", "add", ".")
 	in("proj/sub", "commit", "-qm", "1")
@@ -54,7 +61,7 @@ func TestSince(t *testing.T) {
 	must(err)
 	commit, name, paths, err := Since(t.Context(), repo, "", filepath.Join(top, "proj"))
 	must(err)
-	if got := fmt.Sprintln(name, paths); got != "main [new src/a sub/]\n" || len(commit) < 40 {
+	if got := fmt.Sprintln(name, paths); got != "main [far in new src/a sub/ three two]\n" || len(commit) < 40 {
 		t.Error(commit, got)
 	}
 	if _, _, _, err := Since(t.Context(), repo, "nosuch", top); err == nil {

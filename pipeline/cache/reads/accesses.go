@@ -10,9 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -80,7 +78,7 @@ func (r *Accesses) follow(a access.Path, more int) {
 	if more == 0 {
 		return
 	}
-	links, at := resolve(a)
+	links, at := a.Resolve()
 	for _, l := range links {
 		if p, in := r.below(l); in {
 			r.note(p).passed = true
@@ -141,48 +139,6 @@ func (r *Accesses) below(at string) (string, bool) {
 		return "", false
 	}
 	return strings.TrimPrefix(p, "/"), true
-}
-
-// mostLinks is how many links the kernel follows in a path.
-const mostLinks = 40
-
-// resolve returns where a path leads, as the kernel will find it, and the links on the way, in their order. Of a path that
-// does not lead anywhere it is where the rest of it would be, and "" where there are too many links: what counts is that
-// they are as they are.
-func resolve(a access.Path) (links []string, at string) {
-	rest, at := a.Name, "/"
-	for rest != "" {
-		var name string
-		name, rest, _ = strings.Cut(rest, "/")
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			at = path.Dir(at)
-			continue
-		}
-		if at == "/proc" && a.PID != 0 && (name == "self" || name == "thread-self") {
-			name = strconv.Itoa(a.PID)
-			if strings.HasPrefix(rest, "task/") { // of another thread: it is in the same place
-				continue
-			}
-		}
-		next := path.Join(at, name)
-		text, err := os.Readlink(next)
-		if err != nil || a.Link && strings.Trim(rest, "/") == "" {
-			at = next
-			continue
-		}
-		if len(links) == mostLinks {
-			return links, ""
-		}
-		links = append(links, next)
-		if strings.HasPrefix(text, "/") {
-			at = "/"
-		}
-		rest = text + "/" + rest
-	}
-	return links, at
 }
 
 // note returns what is known of a path in the root. r.mu is locked.
