@@ -64,11 +64,13 @@ func (f *cacheFlags) open(prog *program, c *pipeline.Config) *cache.Cache {
 	return &cache.Cache{Dir: f.place(prog, c.Root), Force: f.force, Watch: f.watch}
 }
 
-// know fills in the inputs of tasks with inputs = auto; see cache.Know.
+// know fills in what the tasks read; see cache.Know.
 func (f *cacheFlags) know(prog *program, c *pipeline.Config) {
+	dir := ""
 	if !f.off {
-		cache.Know(c, f.place(prog, c.Root))
+		dir = f.place(prog, c.Root)
 	}
+	cache.Know(c, dir, taskRunner(prog, c).Describe)
 }
 
 // place returns the folder of the cache.

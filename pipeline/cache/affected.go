@@ -2,7 +2,7 @@ package cache
 
 import (
 	"fmt"
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -79,28 +79,26 @@ func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 	return concerns
 }
 
-// sees returns what a task with inputs reads: its inputs, its dotenv files, and its program where the project has it.
+// sees returns what a task with inputs reads: its inputs, its dotenv files, and its programs that the project has.
 func sees(t *pipeline.Task) files.Scope {
 	of := scopeOf(t)
 	if t.Auto && len(t.Inputs) == 0 { // it is not known: anything
 		of.In = append(of.In, files.Parse("**"))
 	}
-	for _, p := range t.Dotenv {
-		of.In = append(of.In, files.Exactly(p))
-	}
-	if words := t.Run.Words(); len(words) > 0 && strings.Contains(words[0], "/") {
-		p := path.Join(t.Dir, words[0])
+	for _, p := range slices.Concat(t.Dotenv, t.Programs) {
 		of.In = append(of.In, files.Exactly(p))
 	}
 	return of
 }
 
-// Know fills in the inputs of tasks with inputs = auto, for Affected and Concerns: patterns of all that they read the
-// last times they passed, as far as the cache in dir knows it.
-func Know(c *pipeline.Config, dir string) {
+// Know fills in what Affected and Concerns ask of tasks: the programs that the project has, and the inputs of tasks with
+// inputs = auto, patterns of all that they read the last times they passed, as far as the cache in dir knows it; an empty dir
+// is none. describe is Cache.Describe.
+func Know(c *pipeline.Config, dir string, describe func(*pipeline.Task) (Task, error)) {
 	s := store{dir: dir}
 	for _, t := range c.Tasks {
-		if !t.Auto {
+		t.Programs = programsIn(c.Root, t, describe)
+		if !t.Auto || dir == "" {
 			continue
 		}
 		t.Inputs = nil
@@ -108,6 +106,36 @@ func Know(c *pipeline.Config, dir string) {
 			t.Inputs = append(t.Inputs, set.Patterns()...)
 		}
 	}
+}
+
+// programsIn returns the programs of a task that the project has, and those that it would have where the command names
+// them, relative to the root, sorted.
+func programsIn(root string, t *pipeline.Task, describe func(*pipeline.Task) (Task, error)) (all []string) {
+	var paths []string
+	if d, err := describe(t); err == nil { // else the run tells
+		for _, p := range d.Programs {
+			paths = append(paths, p.Path)
+		}
+	}
+	names := Named(t)
+	for _, tool := range t.Tools {
+		names = append(names, tool.Argv[0])
+	}
+	for _, name := range names {
+		switch {
+		case filepath.IsAbs(name):
+			paths = append(paths, name)
+		case strings.Contains(name, "/"):
+			paths = append(paths, filepath.Join(root, filepath.FromSlash(t.Dir), filepath.FromSlash(name)))
+		}
+	}
+	for _, at := range paths {
+		if rel, ok := files.InRoot(root, at); ok {
+			all = append(all, rel)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // changedInput returns why a task is affected by itself, or "".

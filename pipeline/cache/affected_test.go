@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -17,6 +18,7 @@ func TestAffected(t *testing.T) {
 		{Name: "deploy", Dir: ".", Inputs: []string{"deploy.txt"}, DependsOn: []string{"site", "go"}},
 	}
 	c := &pipeline.Config{Tasks: tasks}
+	Know(c, "", func(*pipeline.Task) (Task, error) { return Task{}, errors.New("no environment") })
 	for _, tt := range []struct {
 		paths []string
 		want  string
@@ -37,6 +39,42 @@ func TestAffected(t *testing.T) {
 	} {
 		if got := fmt.Sprint(Affected(c, tasks, tt.paths, []string{"PIPELINE.hcl", "api/db/PIPELINE.hcl"}, false)); got != tt.want {
 			t.Errorf("%q: %s\nwant %s", tt.paths, got, tt.want)
+		}
+	}
+}
+
+// The programs of a task are those that the cache would count, and those that its command names, there or not.
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	argv := func(words ...string) (c pipeline.Command) {
+		for _, w := range words {
+			c.Argv = append(c.Argv, pipeline.Text{Value: w})
+		}
+		return c
+	}
+	shell := func(text string) pipeline.Command { return pipeline.Command{Shell: pipeline.Text{Value: text}} }
+	for _, tt := range []struct {
+		task  pipeline.Task
+		found []string
+		want  string
+	}{
+		{pipeline.Task{Run: argv("./a.sh", "./no")}, nil, "[a.sh]"},
+		{pipeline.Task{Run: argv("env", "X=1", "../a.sh"), Dir: "sub"}, nil, "[a.sh]"},
+		{pipeline.Task{Run: argv("a", "b/c")}, []string{"/root/bin/a", "/usr/bin/env", "/rooted"}, "[bin/a]"},
+		{pipeline.Task{Run: shell("true; timeout 5 ./a.sh | /root/b && $X/c && \"$@\""), Dir: "sub"}, nil, "[b sub/a.sh]"},
+		{pipeline.Task{Run: shell("true"), Tools: []pipeline.Tool{{Argv: []string{"tools/t", "no/no"}}, {Argv: []string{"go"}}}}, nil, "[tools/t]"},
+		{pipeline.Task{Agent: &pipeline.AgentWork{}}, []string{"/root/agent"}, "[agent]"},
+		{pipeline.Task{Run: argv("../../a")}, nil, "[]"},
+	} {
+		c := &pipeline.Config{Root: "/root", Tasks: []*pipeline.Task{&tt.task}}
+		Know(c, "", func(*pipeline.Task) (d Task, err error) {
+			for _, at := range tt.found {
+				d.Programs = append(d.Programs, Program{Path: at})
+			}
+			return d, nil
+		})
+		if got := fmt.Sprint(tt.task.Programs); got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.task.Run, got, tt.want)
 		}
 	}
 }

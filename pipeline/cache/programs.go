@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
 // programs has the digests of programs. One that did not change is not read again.
@@ -67,4 +70,34 @@ func factOf(st *unix.Stat_t) programFact {
 	return programFact{
 		Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(), //nolint:unconvert // signed elsewhere
 	}
+}
+
+// Named returns the programs that the command of a task names, as it names them, in the order of the command. Of "timeout 5
+// make" both are in it.
+func Named(t *pipeline.Task) (names []string) {
+	if t.Run.Argv != nil {
+		words := make([]string, len(t.Run.Argv))
+		for i, w := range t.Run.Argv {
+			words[i] = w.Value
+		}
+		if inner := shelltext.Unwrap(words); len(inner) > 0 {
+			return []string{words[0], inner[0]}
+		}
+		return words[:min(len(words), 1)]
+	}
+	for _, command := range shelltext.Commands(t.Run.Shell.Value) {
+		words := command.Words
+		if inner := shelltext.Unwrap(words); len(inner) > 0 {
+			words = []string{words[0], inner[0]}
+		}
+		for _, w := range words[:min(len(words), 2)] {
+			if !strings.ContainsRune(w, shelltext.Unknown) {
+				names = append(names, w)
+			}
+		}
+	}
+	for _, a := range t.Run.Args[:min(len(t.Run.Args), 1)] { // the text may begin with "$@"
+		names = append(names, a.Value)
+	}
+	return names
 }

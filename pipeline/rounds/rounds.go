@@ -29,7 +29,7 @@ type Watch struct {
 	Root string    // the real path of the root
 	Repo *git.Repo // that Root is in; nil: nothing is ignored
 
-	// Know fills in the inputs of tasks with inputs = auto: see cache.Know.
+	// Know fills in what tasks read: see cache.Know.
 	Know func(*pipeline.Config)
 	// Loops is told of a file that changed in each of so many rounds in a row: its changes begin no round until they rest.
 	// It is told once until then, by the goroutine that takes the changes, and must not call the Watch.

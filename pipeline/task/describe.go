@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
-	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 )
@@ -35,30 +34,9 @@ func (r *Runner) Describe(t *pipeline.Task) (cache.Task, error) {
 		}
 		d.Env = append(d.Env, cache.Variable{Name: l.Name, Value: l.Value, Plain: l.From == fromEnv && !l.Secret})
 	}
-	names := []string{c.Argv[0]}
-	add := func(words []string) {
-		if inner := shelltext.Unwrap(words); len(inner) > 0 { // timeout 5 make: both
-			words = append(slices.Clone(words[:1]), inner[0])
-		}
-		for _, w := range words[:min(len(words), 2)] {
-			if !strings.ContainsRune(w, shelltext.Unknown) {
-				names = append(names, w)
-			}
-		}
-	}
-	if t.Run.Argv != nil {
-		if inner := shelltext.Unwrap(c.Argv); len(inner) > 0 {
-			names = append(names, inner[0])
-		}
-	} else {
-		for _, command := range shelltext.Commands(t.Run.Shell.Value) {
-			if len(command.Words) > 0 {
-				add(command.Words)
-			}
-		}
-		for _, a := range t.Run.Args[:min(len(t.Run.Args), 1)] { // the text may begin with "$@"
-			names = append(names, a.Value)
-		}
+	names := cache.Named(t)
+	if t.Run.Argv == nil {
+		names = slices.Insert(names, 0, c.Argv[0])
 	}
 	slices.Sort(names[1:])
 	for _, name := range slices.Compact(names) {
