@@ -111,10 +111,15 @@ func Know(c *pipeline.Config, dir string, describe func(*pipeline.Task) (Task, e
 // programsIn returns the programs of a task that the project has, and those that it would have where the command names
 // them, relative to the root, sorted.
 func programsIn(root string, t *pipeline.Task, describe func(*pipeline.Task) (Task, error)) (all []string) {
-	var paths []string
+	var paths, folders []string
 	if d, err := describe(t); err == nil { // else the run tells
 		for _, p := range d.Programs {
 			paths = append(paths, p.Path)
+		}
+		for _, dir := range d.Path {
+			if _, ok := files.InRoot(root, dir); ok {
+				folders = append(folders, dir)
+			}
 		}
 	}
 	names := Named(t)
@@ -127,6 +132,10 @@ func programsIn(root string, t *pipeline.Task, describe func(*pipeline.Task) (Ta
 			paths = append(paths, name)
 		case strings.Contains(name, "/"):
 			paths = append(paths, filepath.Join(root, filepath.FromSlash(t.Dir), filepath.FromSlash(name)))
+		default:
+			for _, dir := range folders {
+				paths = append(paths, filepath.Join(dir, name))
+			}
 		}
 	}
 	for _, at := range paths {

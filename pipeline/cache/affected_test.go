@@ -65,11 +65,15 @@ func TestPrograms(t *testing.T) {
 		{pipeline.Task{Run: shell("true"), Tools: []pipeline.Tool{{Argv: []string{"tools/t", "no/no"}}, {Argv: []string{"go"}}}}, nil, "[tools/t]"},
 		{pipeline.Task{Agent: &pipeline.AgentWork{}}, []string{"/root/agent"}, "[agent]"},
 		{pipeline.Task{Run: argv("../../a")}, nil, "[]"},
+		{pipeline.Task{Run: argv("gone")}, nil, "[gone tools/gone]"}, // it may come to a folder of PATH
 	} {
 		c := &pipeline.Config{Root: "/root", Tasks: []*pipeline.Task{&tt.task}}
 		Know(c, "", func(*pipeline.Task) (d Task, err error) {
 			for _, at := range tt.found {
 				d.Programs = append(d.Programs, Program{Path: at})
+			}
+			if d.Argv = tt.task.Run.Words(); len(d.Argv) > 0 && d.Argv[0] == "gone" {
+				d.Path = []string{"/usr/bin", "/root/tools", "/root"}
 			}
 			return d, nil
 		})

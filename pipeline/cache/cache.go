@@ -77,6 +77,7 @@ type Task struct {
 	Argv     []string // with the secrets in it
 	Env      []Variable
 	Programs []Program  // what it is known to run: of a shell text, several
+	Path     []string   // absolute folders in which bare names are looked up; not in the key, which has the programs
 	Agent    []Variable // of a task that an agent does: what decides its result; names begin with "agent "
 	Sandbox  string
 	Secret   func(word string) bool // reports whether a word of Argv has a secret in it

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,6 +34,12 @@ func (r *Runner) Describe(t *pipeline.Task) (cache.Task, error) {
 			continue
 		}
 		d.Env = append(d.Env, cache.Variable{Name: l.Name, Value: l.Value, Plain: l.From == fromEnv && !l.Secret})
+	}
+	for _, dir := range filepath.SplitList(pathOf(c.Env)) {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(c.Dir, dir)
+		}
+		d.Path = append(d.Path, dir)
 	}
 	names := cache.Named(t)
 	if t.Run.Argv == nil {
