@@ -139,7 +139,7 @@ func (of *recorded) killed(store *record.Store, id string) error {
 		return err
 	}
 	if len(story.Names) == 0 {
-		return errors.New("it was ended before it had a task")
+		return errors.New("it was ended before it had a task: start a run anew")
 	}
 	of.status, of.resumes = record.Interrupted, story.Resumes
 	for _, name := range story.Names {

@@ -449,7 +449,7 @@ func TestReadRefuses(t *testing.T) {
 			p.run("test passed", p.took(0, "lint"))
 			p.rewrite(0, "events.jsonl", "failed", "passed")
 		}, "its record is damaged: events.jsonl"},
-		{"it was killed before it had a task", func(p *project) { p.run("", nil) }, "it was ended before it had a task"},
+		{"it was killed before it had a task", func(p *project) { p.run("", nil) }, "it was ended before it had a task: start a run anew"},
 		{"no task of it is left", func(p *project) {
 			p.run("test failed", nil)
 			p.config.Tasks = []*pipeline.Task{task("other")}
