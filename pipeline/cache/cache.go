@@ -11,8 +11,10 @@
 //	baselines/<task>.json   of what the last pass of a task was made, to say why a later run misses; each list of
 //	                        arguments of run TASK -- ARGS has its own
 //	passes.json             the keys of the baselines
-//	reads/<task>.json       of tasks with inputs = auto: which files they read when they passed, by name only
 //	walk, ignored.json      the last walk of the tree: files that did not change are not read again
+//	trees/<16 hex>/         these three of another tree that shares the folder, as a linked work tree of git does; its root
+//	                        is in the file root
+//	reads/<task>.json       of tasks with inputs = auto: which files they read when they passed, by name only
 //	programs.json           digests of programs
 //	tools.json              digests of what commands of tools printed
 //	outcomes-*.json         of pipeline/flake: which keys failed and passed
@@ -23,6 +25,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,9 +158,9 @@ func (c *Cache) open() error {
 		if c.err = Unfit(c.Config.Root, c.Dir); c.err != nil {
 			return
 		}
-		c.store.dir = c.Dir
+		c.store.dir, c.store.root, c.store.tree = c.Dir, c.Config.Root, treeFolder(c.Config.Root, c.Dir)
 		c.key, c.err = c.store.open(!c.Peek)
-		c.memory = files.Memory{Dir: c.Dir, Root: c.Config.Root}
+		c.memory = files.Memory{Cache: c.Dir, Dir: cmp.Or(c.store.tree, c.Dir), Root: c.Config.Root}
 		c.sets = map[string][]reads.Set{}
 		var named, wanted []files.Pattern
 		for _, t := range c.Config.Tasks {
@@ -179,7 +182,7 @@ func (c *Cache) open() error {
 		c.programs.load(filepath.Join(c.Dir, "programs.json"))
 		c.tools.load(filepath.Join(c.Dir, "tools.json"))
 		c.tools.now = map[string]string{}
-		c.passes.load(filepath.Join(c.Dir, "passes.json"))
+		c.passes.load(filepath.Join(c.memory.Dir, "passes.json"))
 		c.passes.store = &c.store
 	})
 	return c.err
@@ -397,6 +400,9 @@ func (c *Cache) Close() error {
 	defer c.mu.Unlock()
 	if c.store.dir == "" || c.Peek || c.err != nil || !c.memory.Known() {
 		return nil
+	}
+	if err := c.store.makeTree(); err != nil {
+		return err
 	}
 	return errors.Join(c.memory.Save(), c.programs.save(), c.tools.save(), c.passes.save())
 }

@@ -59,7 +59,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 		need []string
 	}
 	var done Collected
-	if err := recordfile.NoLinks(filepath.Dir(dir), dir); err != nil {
+	if err := recordfile.NoLinks(filepath.Dir(dir), dir, filepath.Join(dir, treesFolder)); err != nil {
 		return done, err
 	}
 	s := &store{dir: dir}
@@ -71,7 +71,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 				return nil //nolint:nilerr // removed meanwhile
 			}
 			// What is not named as ours is not ours: somebody may have chosen a folder that has other things too.
-			if folder != "baselines" && !reapi.IsHash(d.Name()) {
+			if folder != "baselines" && folder != treesFolder && !reapi.IsHash(d.Name()) {
 				return nil
 			}
 			if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
@@ -102,9 +102,14 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	}
 	used := map[string]bool{}
 	// What nobody used for long, of arguments and of roots that may be gone: there is no end of those. What is needed of
-	// outcomes is made of the records again.
+	// outcomes is made of the records again. What is known of the tree of a root that is gone is of no use.
 	old := oldFiles(dir, "outcomes-*.json", now.Add(-age))
-	err = each("baselines", func(p string, info fs.FileInfo) {
+	gone := goneTrees(dir)
+	keep := func(p string, info fs.FileInfo) {
+		folder := filepath.Dir(p)
+		if filepath.Base(folder) != "baselines" || slices.Contains(gone, filepath.Dir(folder)) {
+			return
+		}
 		var l baseline
 		if b, err := recordfile.Read(p, limitBlob); err == nil && json.Unmarshal(b, &l) == nil {
 			if l.Args && now.Sub(info.ModTime()) > age {
@@ -113,8 +118,8 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 			}
 			s.directories(reapi.Digest{Hash: l.Inputs, Size: l.InputBytes}, used)
 		}
-	})
-	if err != nil {
+	}
+	if err := errors.Join(each("baselines", keep), each(treesFolder, keep)); err != nil {
 		return done, err
 	}
 	var sum int64
@@ -131,6 +136,11 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	}
 	for _, p := range old {
 		remove(p, 0)
+	}
+	if !dry {
+		for _, p := range gone {
+			_ = os.RemoveAll(p)
+		}
 	}
 	slices.SortFunc(actions, func(a, b action) int { return b.at.Compare(a.at) }) // the newest first
 	for _, a := range actions {

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -31,6 +32,8 @@ import (
 // checked against its digest.
 type store struct {
 	dir   string
+	tree  string // the folder of what is known of the tree of root; empty: dir
+	root  string
 	ready sync.Once
 	err   error
 }
@@ -184,7 +187,7 @@ type baseline struct {
 const baselineVersion = 1
 
 func (s *store) baselinePath(task string) string {
-	return filepath.Join(s.dir, "baselines", filename.Of(task)+".json")
+	return filepath.Join(cmp.Or(s.tree, s.dir), "baselines", filename.Of(task)+".json")
 }
 
 // baseline returns that of a task, or nil.
@@ -201,7 +204,7 @@ func (s *store) baseline(task string) *baseline {
 }
 
 func (s *store) putBaseline(task string, l *baseline) error {
-	if err := s.make(); err != nil {
+	if err := s.makeTree(); err != nil {
 		return err
 	}
 	at := s.baselinePath(task)
@@ -214,8 +217,11 @@ func (s *store) putBaseline(task string, l *baseline) error {
 // open returns secretKey, and an error if a link leads out of the store.
 func (s *store) open(stored bool) ([]byte, error) {
 	paths := []string{filepath.Dir(s.dir), s.dir}
-	for _, name := range []string{"cas", "actions", "baselines"} {
+	for _, name := range []string{"cas", "actions", "baselines", treesFolder} {
 		paths = append(paths, filepath.Join(s.dir, name))
+	}
+	if s.tree != "" {
+		paths = append(paths, s.tree, filepath.Join(s.tree, "baselines"))
 	}
 	if err := recordfile.NoLinks(paths...); err != nil {
 		return nil, err

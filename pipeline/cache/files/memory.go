@@ -27,6 +27,7 @@ import (
 
 // A Memory is what a walk of the tree found, kept for the next one: files that did not change are not read again.
 type Memory struct {
+	Cache  string // the folder of the cache, which git may track nothing of
 	Dir    string // where it is stored
 	Root   string // of the tree
 	named  index  // of all tasks: what is walked although git ignores it
@@ -364,7 +365,7 @@ func globalRules(ctx context.Context, root string) string {
 // ask asks git what it ignores, and whether the cache is its own. Without a repository nothing is ignored.
 func (m *Memory) ask(ctx context.Context, rules string) error {
 	m.ignore, m.made, m.last = ignoreList{}, nil, nil
-	if err := foreign(ctx, m.Dir); err != nil {
+	if err := foreign(ctx, m.Cache); err != nil {
 		return err
 	}
 	m.stale = true

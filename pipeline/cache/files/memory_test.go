@@ -21,7 +21,7 @@ func must(t testing.TB, errs ...error) {
 
 // newMemory is a memory of a tree with the given patterns of inputs.
 func newMemory(root string, patterns ...string) *Memory {
-	m := &Memory{Dir: filepath.Join(root, ".async", "cache"), Root: root}
+	m := &Memory{Cache: filepath.Join(root, ".async", "cache"), Dir: filepath.Join(root, ".async", "cache"), Root: root}
 	m.Want(nil, ParseAll(patterns))
 	return m
 }
