@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -211,6 +212,32 @@ func stopAndGo(t *testing.T, dir, how string) bool {
 		t.Errorf("what others wrote is gone:\n%s", screen)
 	}
 	return settled
+}
+
+// A program that is told to go on before it has stopped does not stop: nobody would tell it again.
+func TestGoesOnAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		dir := newProject(t, `task "waits" {
+  run = "echo $$ > pid.new; mv pid.new pid; until test -e go; do sleep 0.02; done"
+}
+`)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		program, err := os.Executable()
+		must(t, err)
+		c := exec.CommandContext(ctx, program)
+		c.Args = []string{"async-pipeline", "run"}
+		c.Dir, c.SysProcAttr = dir, &syscall.SysProcAttr{Setpgid: true} // as a shell with job control starts it
+		must(t, c.Start())
+		pidOf(t, dir)
+		must(t, c.Process.Signal(syscall.SIGTSTP))
+		must(t, c.Process.Signal(syscall.SIGCONT))
+		allow(t, dir, "go")
+		if err := c.Wait(); err != nil {
+			t.Fatalf("it did not go on: %v", err)
+		}
+	}
 }
 
 // stands reports whether a process is stopped: one that was busy gets to it when the system lets it. One that waits in

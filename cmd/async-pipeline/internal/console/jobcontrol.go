@@ -31,23 +31,24 @@ const (
 // stays ignored.
 func (c *Console) JobControl() *JobControl {
 	j := &JobControl{c: c, done: make(chan struct{}), gone: make(chan struct{})}
-	stops, goes := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	came := make(chan os.Signal, 4) // of both, as their order counts
 	if !signal.Ignored(syscall.SIGTSTP) {
-		signal.Notify(stops, syscall.SIGTSTP)
+		signal.Notify(came, syscall.SIGTSTP)
 	}
-	signal.Notify(goes, syscall.SIGCONT)
+	signal.Notify(came, syscall.SIGCONT)
 	go func() {
 		defer close(j.gone)
-		defer signal.Stop(stops)
-		defer signal.Stop(goes)
+		defer signal.Stop(came)
 		for {
 			select {
 			case <-j.done:
 				return
-			case <-goes: // after SIGSTOP, which cannot be caught
-				j.resume()
-			case <-stops:
-				j.stop(goes)
+			case s := <-came:
+				if s == syscall.SIGTSTP {
+					j.stop(came)
+				} else { // after SIGSTOP, which cannot be caught
+					j.resume()
+				}
 			}
 		}
 	}()
@@ -60,8 +61,9 @@ func (j *JobControl) End() {
 	<-j.gone
 }
 
-// stop stops all tasks and then this program, as the terminal would have, and returns when it is continued.
-func (j *JobControl) stop(goes chan os.Signal) {
+// stop stops all tasks and then this program, as the terminal would have, and returns when it is continued. Where that
+// came before it has stopped, it does not stop: nobody would continue it again.
+func (j *JobControl) stop(came <-chan os.Signal) {
 	settled := make(chan struct{})
 	go func() {
 		defer close(settled)
@@ -75,19 +77,8 @@ func (j *JobControl) stop(goes chan os.Signal) {
 	case <-time.After(settleTime): // nobody reads: stop all the same
 	}
 	sandbox.Suspend()
-	select { // an older one does not count
-	case <-goes:
-	default:
-	}
-	if err := syscall.Kill(os.Getpid(), stopSignal()); err == nil {
-		select {
-		case <-goes:
-		case <-time.After(stopTime): // time passes while the program is stopped
-			select {
-			case <-goes:
-			case <-time.After(settleTime):
-			}
-		}
+	if !continued(came, 0) && syscall.Kill(os.Getpid(), stopSignal()) == nil {
+		_ = continued(came, stopTime) || continued(came, settleTime) // time passes while the program is stopped
 	}
 	sandbox.Resume()
 	select {
@@ -98,6 +89,26 @@ func (j *JobControl) stop(goes chan os.Signal) {
 			<-settled
 			j.resume()
 		}()
+	}
+}
+
+// continued reports whether SIGCONT has come, or comes within d.
+func continued(came <-chan os.Signal, d time.Duration) bool {
+	late := time.After(d)
+	for {
+		var s os.Signal
+		select {
+		case s = <-came:
+		default: // now nothing has come
+			select {
+			case s = <-came:
+			case <-late:
+				return false
+			}
+		}
+		if s == syscall.SIGCONT {
+			return true
+		}
 	}
 }
 
