@@ -27,6 +27,10 @@ const (
 	stopTime   = 500 * time.Millisecond
 )
 
+// together is within which time the order of two signals is not known: of those that came at once, the Go runtime hands on
+// SIGCONT first. That is taken for the later one, since nobody would continue the program again.
+const together = 10 * time.Millisecond
+
 // JobControl begins to take SIGTSTP and SIGCONT, until End. A SIGTSTP that was ignored when the program started
 // stays ignored.
 func (c *Console) JobControl() *JobControl {
@@ -39,15 +43,18 @@ func (c *Console) JobControl() *JobControl {
 	go func() {
 		defer close(j.gone)
 		defer signal.Stop(came)
+		var went time.Time // when SIGCONT came last
 		for {
 			select {
 			case <-j.done:
 				return
 			case s := <-came:
-				if s == syscall.SIGTSTP {
-					j.stop(came)
-				} else { // after SIGSTOP, which cannot be caught
+				switch {
+				case s == syscall.SIGCONT: // after SIGSTOP, which cannot be caught
+					went = time.Now()
 					j.resume()
+				case time.Since(went) > together:
+					j.stop(came)
 				}
 			}
 		}
