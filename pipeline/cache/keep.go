@@ -291,6 +291,9 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 		was, there := before[f.Path]
 		return !there || !was.Same(f) || last != nil && last.Made[f.Path] != ""
 	})
+	addFolders(e.made.Made, e.task, func(dir string) bool {
+		return !before[dir].Folder && !files.HasBelow(e.before, dir) || last != nil && last.Made[dir] == madeFolder
+	})
 	return c.putLast(e.task, &e.made)
 }
 
@@ -339,6 +342,16 @@ func madeOf(outputs []reapi.File, made func(reapi.File) bool) map[string]string 
 		}
 	}
 	return all
+}
+
+// addFolders adds to what a task made those folders of it that are outputs and that the task made, too.
+func addFolders(all map[string]string, t *pipeline.Task, made func(dir string) bool) {
+	outputs := files.ParseAll(t.Outputs)
+	for _, p := range slices.Collect(maps.Keys(all)) {
+		for dir := files.Parent(p); dir != "" && all[dir] == "" && files.Matches(outputs, dir) && made(dir); dir = files.Parent(dir) {
+			all[dir] = madeFolder
+		}
+	}
 }
 
 // claim notes that a task made outputs in this run, unless another did. c.mu is locked.

@@ -67,6 +67,9 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		e.made.Made = madeOf(e.found.Files, func(f reapi.File) bool {
 			return wrote[f.Path] || last != nil && last.Made[f.Path] != ""
 		})
+		addFolders(e.made.Made, e.task, func(dir string) bool {
+			return wrote[dir] || last != nil && last.Made[dir] == madeFolder
+		})
 		_ = c.putLast(e.task, &e.made) // without it a miss cannot be explained
 	} else {
 		c.passes.note(c.baselineName(e.task), e.Key)
@@ -81,7 +84,7 @@ func (c *Cache) asMade(v *files.View, e *Entry) bool {
 }
 
 // replace removes what an earlier run of the task made and this result lacks, and writes what differs. What nobody
-// knows to be made by the task is kept.
+// knows to be made by the task is kept. wrote has the paths of the files and folders that it made.
 func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[string]bool, changed bool, err error) {
 	wrote = map[string]bool{}
 	root, err := os.OpenRoot(c.Config.Root)
@@ -89,7 +92,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 		return wrote, false, err
 	}
 	defer func() { _ = root.Close() }()
-	dirs := folders{root: root, closed: e.found.Closed, ready: map[string]bool{".": true}}
+	dirs := folders{root: root, closed: e.found.Closed, ready: map[string]bool{".": true}, made: wrote}
 	if last != nil {
 		want := map[string]bool{}
 		for _, f := range e.found.Files {
@@ -97,7 +100,16 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 		}
 		for _, p := range slices.Backward(slices.Sorted(maps.Keys(last.Made))) {
 			now, ok := v.Find(p)
-			if want[p] || !ok || !files.Local(p) || madeDigest(now) != last.Made[p] {
+			if want[p] || !files.Local(p) || files.HasBelow(e.found.Files, p) {
+				continue
+			}
+			if !ok && last.Made[p] == madeFolder && v.HasBelow(p) { // what the task made in it is removed by now
+				if err := dirs.make(path.Dir(p)); err == nil && root.Remove(p) == nil { // else somebody put something there
+					changed = true
+				}
+				continue
+			}
+			if !ok || madeDigest(now) != last.Made[p] {
 				continue
 			}
 			changed = true
@@ -149,6 +161,7 @@ type folders struct {
 	root   *os.Root
 	closed []reapi.File    // of the result
 	ready  map[string]bool // they are there and can be written
+	made   map[string]bool // they were not there before
 	later  []reapi.File    // folders with the modes that close gives them, each before those in it
 }
 
@@ -166,6 +179,9 @@ func (d *folders) make(dir string) error {
 		perm = d.closed[i].Mode
 	}
 	err := d.root.Mkdir(dir, perm|0o700)
+	if err == nil {
+		d.made[dir] = true
+	}
 	if err != nil || perm&0o700 != 0o700 {
 		info, looked := d.root.Lstat(dir)
 		if looked != nil || !info.IsDir() {
