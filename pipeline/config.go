@@ -97,7 +97,7 @@ type Task struct {
 	Tools       []Tool        `json:",omitempty"` // sorted by name
 	Outputs     []string      // globs
 	Reads       []string      // files that file functions of this task read: inputs too; relative to the root, sorted
-	Programs    []string      `json:"-"` // files of the project that its command runs, relative to the root, sorted; empty before cache.Know
+	Programs    []string      `json:"-"` // files of the project that its command runs or its tools name, relative to the root, sorted; empty before cache.Know
 	Timeout     time.Duration // of the whole task, all attempts included; 0 means none
 	Retry       Retry
 	Cache       CacheRules

@@ -109,7 +109,7 @@ func Know(c *pipeline.Config, dir string, describe func(*pipeline.Task) (Task, e
 }
 
 // programsIn returns the programs of a task that the project has, and those that it would have where the command names
-// them, relative to the root, sorted.
+// them, with what its tools name, relative to the root, sorted.
 func programsIn(root string, t *pipeline.Task, describe func(*pipeline.Task) (Task, error)) (all []string) {
 	var paths, folders []string
 	if d, err := describe(t); err == nil { // else the run tells
@@ -125,6 +125,9 @@ func programsIn(root string, t *pipeline.Task, describe func(*pipeline.Task) (Ta
 	names := Named(t)
 	for _, tool := range t.Tools {
 		names = append(names, tool.Argv[0])
+		for _, word := range tool.Argv[1:] { // a file that it prints, or a script
+			paths = append(paths, filepath.Join(root, filepath.FromSlash(t.Dir), word))
+		}
 	}
 	for _, name := range names {
 		switch {

@@ -62,7 +62,7 @@ func TestPrograms(t *testing.T) {
 		{pipeline.Task{Run: argv("env", "X=1", "../a.sh"), Dir: "sub"}, nil, "[a.sh]"},
 		{pipeline.Task{Run: argv("a", "b/c")}, []string{"/root/bin/a", "/usr/bin/env", "/rooted"}, "[bin/a]"},
 		{pipeline.Task{Run: shell("true; timeout 5 ./a.sh | /root/b && $X/c && \"$@\""), Dir: "sub"}, nil, "[b sub/a.sh]"},
-		{pipeline.Task{Run: shell("true"), Tools: []pipeline.Tool{{Argv: []string{"tools/t", "no/no"}}, {Argv: []string{"go"}}}}, nil, "[tools/t]"},
+		{pipeline.Task{Run: shell("true"), Tools: []pipeline.Tool{{Argv: []string{"tools/t", "a/b"}}, {Argv: []string{"go", "../v", "version"}}}}, nil, "[a/b tools/t version]"},
 		{pipeline.Task{Agent: &pipeline.AgentWork{}}, []string{"/root/agent"}, "[agent]"},
 		{pipeline.Task{Run: argv("../../a")}, nil, "[]"},
 		{pipeline.Task{Run: argv("gone")}, nil, "[gone tools/gone]"}, // it may come to a folder of PATH
