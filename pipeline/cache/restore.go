@@ -93,19 +93,22 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 	}
 	defer func() { _ = root.Close() }()
 	dirs := folders{root: root, closed: e.found.Closed, ready: map[string]bool{".": true}, made: wrote}
+	gone := map[string]bool{} // folders that were removed
 	if last != nil {
-		want := map[string]bool{}
+		want := map[string]reapi.File{}
 		for _, f := range e.found.Files {
-			want[f.Path] = true
+			want[f.Path] = f
 		}
 		for _, p := range slices.Backward(slices.Sorted(maps.Keys(last.Made))) {
 			now, ok := v.Find(p)
-			if want[p] || !files.Local(p) || files.HasBelow(e.found.Files, p) {
+			f, wanted := want[p]
+			folder := last.Made[p] == madeFolder
+			if !files.Local(p) || wanted && (!folder || f.Folder) || folder && files.HasBelow(e.found.Files, p) {
 				continue
 			}
-			if !ok && last.Made[p] == madeFolder && v.HasBelow(p) { // what the task made in it is removed by now
+			if folder && (now.Folder || v.HasBelow(p)) { // what the task made in it is removed by now
 				if err := dirs.make(path.Dir(p)); err == nil && root.Remove(p) == nil { // else somebody put something there
-					changed = true
+					changed, gone[p] = true, true
 				}
 				continue
 			}
@@ -116,7 +119,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 			if err := dirs.make(path.Dir(p)); err != nil {
 				return wrote, true, err
 			}
-			if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) && !now.Folder {
+			if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return wrote, true, err
 			}
 		}
@@ -127,7 +130,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 		if ok && now.Same(f) || f.Folder && v.HasBelow(f.Path) {
 			continue
 		}
-		if what := inTheWay(v, f, now); what != "" {
+		if what := inTheWay(v, f, now); what != "" && !gone[f.Path] {
 			return wrote, changed, errors.New(what)
 		}
 		changed, wrote[f.Path] = true, true
