@@ -93,7 +93,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 	}
 	defer func() { _ = root.Close() }()
 	dirs := folders{root: root, closed: e.found.Closed, ready: map[string]bool{".": true}, made: wrote}
-	gone := map[string]bool{} // folders that were removed
+	gone := map[string]bool{} // what was removed
 	if last != nil {
 		want := map[string]reapi.File{}
 		for _, f := range e.found.Files {
@@ -103,7 +103,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 			now, ok := v.Find(p)
 			f, wanted := want[p]
 			folder := last.Made[p] == madeFolder
-			if !files.Local(p) || wanted && (!folder || f.Folder) || folder && files.HasBelow(e.found.Files, p) {
+			if !files.Local(p) || wanted && folder == f.Folder || folder && files.HasBelow(e.found.Files, p) {
 				continue
 			}
 			if folder && (now.Folder || v.HasBelow(p)) { // what the task made in it is removed by now
@@ -122,6 +122,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 			if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return wrote, true, err
 			}
+			gone[p] = true
 		}
 	}
 	var contents []reapi.File
@@ -130,7 +131,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 		if ok && now.Same(f) || f.Folder && v.HasBelow(f.Path) {
 			continue
 		}
-		if what := inTheWay(v, f, now); what != "" && !gone[f.Path] {
+		if what := inTheWay(v, f, now, gone); what != "" {
 			return wrote, changed, errors.New(what)
 		}
 		changed, wrote[f.Path] = true, true
@@ -215,15 +216,15 @@ func (d *folders) close() error {
 	return nil
 }
 
-// inTheWay returns why a file cannot be restored, or "": now is what is in its place. Behind a link on the way to it may be
-// what somebody wrote.
-func inTheWay(v *files.View, f, now reapi.File) string {
+// inTheWay returns why a file cannot be restored, or "": now is what is in its place, unless it is gone. Behind a link on
+// the way to it may be what somebody wrote.
+func inTheWay(v *files.View, f, now reapi.File, gone map[string]bool) string {
 	for up := files.Parent(f.Path); up != ""; up = files.Parent(up) {
-		if at, ok := v.Find(up); ok && at.Link != "" {
+		if at, ok := v.Find(up); ok && at.Link != "" && !gone[up] {
 			return up + " is a link"
 		}
 	}
-	if !f.Folder && (now.Folder || v.HasBelow(f.Path)) {
+	if !f.Folder && !gone[f.Path] && (now.Folder || v.HasBelow(f.Path)) {
 		return f.Path + " is a folder"
 	}
 	return ""

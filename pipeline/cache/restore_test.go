@@ -1,7 +1,9 @@
 package cache
 
 import (
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -121,5 +123,88 @@ func TestFolderModes(t *testing.T) {
 	}
 	if got := p.read("top/out/locked/below/file"); got != "top/out/locked/below" {
 		t.Error(got)
+	}
+}
+
+// Each of several results with files, links and folders in the same places takes the place of another one, and what is
+// there then is what the task had made, and nothing else.
+func TestBackAndForth(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // for a test
+		root := t.TempDir()
+		p := newProject(t, root, filepath.Join(t.TempDir(), "cache"), &pipeline.Task{Name: "gen", Inputs: []string{"src"}, Outputs: []string{"gen/**"}})
+		var fill func(dir string, depth int)
+		fill = func(dir string, depth int) {
+			must(t, os.MkdirAll(dir, 0o755))
+			for _, name := range []string{"a", "b", "c d", "é", ".h"} {
+				at := filepath.Join(dir, name)
+				switch rng.IntN(6) {
+				case 0:
+					must(t, os.WriteFile(at, []byte{byte('0' + rng.IntN(3))}, 0o644|fs.FileMode(rng.IntN(2))*0o111))
+				case 1:
+					must(t, os.Symlink([]string{"a", "../x", "nowhere", "."}[rng.IntN(4)], at))
+				case 2:
+					if depth < 3 {
+						fill(at, depth+1)
+					}
+				}
+			}
+		}
+		there := func() map[string]string {
+			all := map[string]string{}
+			must(t, filepath.WalkDir(filepath.Join(root, "gen"), func(at string, d fs.DirEntry, err error) error {
+				must(t, err)
+				info, err := d.Info()
+				must(t, err)
+				what := info.Mode().Type().String()
+				switch {
+				case d.Type()&fs.ModeSymlink != 0:
+					to, _ := os.Readlink(at)
+					what += to
+				case !d.IsDir():
+					b, _ := os.ReadFile(at)
+					what = info.Mode().String() + string(b)
+				}
+				all[at] = what
+				return nil
+			}))
+			return all
+		}
+		var made []map[string]string
+		for i := range 5 {
+			p.write("src", fmt.Sprint(i))
+			c := p.cache()
+			e := c.Look(t.Context(), p.config.Tasks[0])
+			must(t, os.RemoveAll(filepath.Join(root, "gen")))
+			fill(filepath.Join(root, "gen"), 0)
+			p.write("gen/always", fmt.Sprint(i))
+			must(t, os.WriteFile(p.log, nil, 0o600))
+			must(t, c.Store(t.Context(), e, p.log, 0))
+			must(t, c.Close())
+			if e.NotStored != "" {
+				t.Fatalf("seed %d: not stored: %s", seed, e.NotStored)
+			}
+			made = append(made, there())
+		}
+		for range 20 {
+			i := rng.IntN(len(made))
+			p.write("src", fmt.Sprint(i))
+			if rng.IntN(4) == 0 {
+				must(t, os.RemoveAll(filepath.Join(root, "gen")))
+			}
+			c := p.cache()
+			e := c.Look(t.Context(), p.config.Tasks[0])
+			if e.Result != Hit {
+				t.Fatalf("seed %d: %s %v", seed, e.Result, e.Why)
+			}
+			if _, _, _, err := c.Restore(t.Context(), e); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			must(t, c.Close())
+			if d := cmp.Diff(made[i], there()); d != "" {
+				t.Fatalf("seed %d: %s", seed, d)
+			}
+		}
 	}
 }
