@@ -17,16 +17,16 @@ import (
 
 // cacheFlags has the flags of `run` about the cache.
 type cacheFlags struct {
-	off, force bool
-	watch      bool // what tasks read is compared with their inputs
-	dir        string
-	dirTyped   func() bool
+	off, force  bool
+	checkInputs bool // what tasks read is compared with their inputs
+	dir         string
+	dirTyped    func() bool
 }
 
 func (f *cacheFlags) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.off, "no-cache", false, "run every task, and store no result")
 	c.Flags().BoolVar(&f.force, "force", false, "run every task, and store the results")
-	c.Flags().BoolVar(&f.watch, "check-inputs", false, "say what tasks read that is not among their inputs (Linux)")
+	c.Flags().BoolVar(&f.checkInputs, "check-inputs", false, "say what tasks read that is not among their inputs (Linux)")
 	c.Flags().StringVar(&f.dir, "cache-dir", "", "keep results in `DIR` (default: ASYNC_PIPELINE_CACHE_DIR, else .async/cache)")
 	f.dirTyped = func() bool { return c.Flags().Changed("cache-dir") }
 }
@@ -35,7 +35,7 @@ func (f *cacheFlags) check() error {
 	switch {
 	case f.off && f.force:
 		return exit.Misused("--no-cache cannot be used with --force")
-	case f.off && f.watch:
+	case f.off && f.checkInputs:
 		return exit.Misused("--check-inputs cannot be used with --no-cache")
 	case f.off && f.dirTyped():
 		return exit.Misused("--no-cache cannot be used with --cache-dir")
@@ -61,7 +61,7 @@ func (f *cacheFlags) open(prog *program, c *pipeline.Config) *cache.Cache {
 	if f.off {
 		return nil
 	}
-	return &cache.Cache{Dir: f.place(prog, c.Root), Force: f.force, Watch: f.watch}
+	return &cache.Cache{Dir: f.place(prog, c.Root), Force: f.force, CheckInputs: f.checkInputs}
 }
 
 // know fills in what the tasks read; see cache.Know.

@@ -144,7 +144,7 @@ ended by SIGINT and SIGTERM, 141 nobody reads the output any more.`,
 			if err := r.shows(c.Flags().Changed("progress")); err != nil {
 				return err
 			}
-			if r.cache.watch && r.dryRun {
+			if r.cache.checkInputs && r.dryRun {
 				return exit.Misused("--check-inputs cannot be used with --dry-run: nothing runs")
 			}
 			if r.trace != "" && r.dryRun {

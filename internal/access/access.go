@@ -5,6 +5,7 @@ package access
 import (
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -74,4 +75,10 @@ func (p Path) Resolve() (links []string, at string) {
 		rest = text + "/" + rest
 	}
 	return links, at
+}
+
+// LeadsTo reports whether an absolute path leads to a path of which is says so, or by way of one.
+func LeadsTo(name string, is func(path string) bool) bool {
+	links, at := Path{Name: name}.Resolve()
+	return is(at) || slices.ContainsFunc(links, is)
 }

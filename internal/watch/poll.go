@@ -59,14 +59,14 @@ func (p *poller) follow() {
 		took = time.Since(began)
 		changed := differences(p.files, now)
 		p.files = now
+		if len(changed) == 0 {
+			continue
+		}
 		set := make(map[string]bool, len(changed))
 		for _, name := range changed {
 			set[name] = true
 		}
 		changed = append(changed, leading(p.w.root, p.links(), set)...)
-		if len(changed) == 0 {
-			continue
-		}
 		select {
 		case <-p.w.done:
 			return

@@ -218,19 +218,19 @@ func (w *Watcher) changed() []string {
 
 // leading returns those of links that lead to one of the changed paths, also by way of other links.
 func leading(root string, links iter.Seq[string], changed map[string]bool) (names []string) {
+	isChanged := func(at string) bool {
+		rel, err := filepath.Rel(root, at)
+		return err == nil && changed[filepath.ToSlash(rel)]
+	}
 	for name := range links {
-		passed, end := access.Path{Name: filepath.Join(root, filepath.FromSlash(name))}.Resolve()
-		for _, at := range append(passed, end) {
-			if rel, err := filepath.Rel(root, at); err == nil && changed[filepath.ToSlash(rel)] {
-				names = append(names, name)
-				break
-			}
+		if access.LeadsTo(filepath.Join(root, filepath.FromSlash(name)), isChanged) {
+			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// came notes that something came to a path, and watches it if it is a folder.
+// came notes that something came to a path, and that it is a link, and watches it if it is a folder.
 func (w *Watcher) came(at string) {
 	info, err := os.Lstat(at)
 	switch {

@@ -54,9 +54,11 @@ type Cache struct {
 	// Ask runs a command of tools as the task would be run, and returns what it prints; nil: nothing may be run.
 	Ask   func(ctx context.Context, t *pipeline.Task, argv []string) ([]byte, error)
 	Force bool   // nothing is taken from the store
-	Watch bool   // what tasks with patterns read is looked at as with strict = true, and stored all the same; see Entry.Undeclared
 	Peek  bool   // nothing is written: what a run would do is only looked at
 	Run   string // id of the run
+
+	// CheckInputs fills in Entry.Undeclared of all tasks with patterns, not only of those with strict = true.
+	CheckInputs bool
 
 	once     sync.Once
 	store    store
@@ -210,7 +212,7 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 		return off(err.Error())
 	}
 	e.at = time.Now().UnixNano()
-	if t.Auto || t.Strict || c.Watch && t.Agent == nil {
+	if t.Auto || t.Strict || c.CheckInputs && t.Agent == nil {
 		e.reads = reads.New(c.Config.Root)
 	}
 	sets := []*reads.Set{nil}

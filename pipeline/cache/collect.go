@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
@@ -105,7 +106,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	// outcomes is made of the records again. What is known of the tree of a root that is gone is of no use.
 	old := oldFiles(dir, "outcomes-*.json", now.Add(-age))
 	gone := goneTrees(dir)
-	keep := func(p string, info fs.FileInfo) {
+	need := func(p string, info fs.FileInfo) {
 		folder := filepath.Dir(p)
 		if filepath.Base(folder) != "baselines" || slices.Contains(gone, filepath.Dir(folder)) {
 			return
@@ -119,7 +120,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 			s.directories(reapi.Digest{Hash: l.Inputs, Size: l.InputBytes}, used)
 		}
 	}
-	if err := errors.Join(each("baselines", keep), each(treesFolder, keep)); err != nil {
+	if err := errors.Join(each("baselines", need), each(treesFolder, need)); err != nil {
 		return done, err
 	}
 	var sum int64
@@ -169,6 +170,22 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	}
 	done.Left = sum
 	return done, nil
+}
+
+// goneTrees returns the folders of trees in the cache in dir whose roots are gone.
+func goneTrees(dir string) (gone []string) {
+	roots, _ := filepath.Glob(filepath.Join(files.EscapeAll([]string{dir})[0], treesFolder, "*", "root"))
+	for _, at := range roots {
+		b, err := recordfile.Read(at, 1<<16)
+		root, whole := strings.CutSuffix(string(b), "\n")
+		if err != nil || !whole || !filepath.IsAbs(root) {
+			continue
+		}
+		if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
+			gone = append(gone, filepath.Dir(at))
+		}
+	}
+	return gone
 }
 
 // oldFiles returns the files in dir whose names match a pattern and that were written last before a time.

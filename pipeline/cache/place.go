@@ -3,16 +3,13 @@ package cache
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
 // Place returns the folder of the cache of root: .async/cache, in a linked work tree of git that of the main work tree,
@@ -46,37 +43,6 @@ func treeFolder(root, dir string) string {
 	}
 	sum := sha256.Sum256([]byte(root))
 	return filepath.Join(dir, treesFolder, hex.EncodeToString(sum[:8]))
-}
-
-// makeTree makes the folder of the tree, with the root in it.
-func (s *store) makeTree() error {
-	if err := s.make(); err != nil || s.tree == "" {
-		return err
-	}
-	at := filepath.Join(s.tree, "root")
-	if recordfile.Exists(at) {
-		return nil
-	}
-	if err := os.MkdirAll(s.tree, 0o750); err != nil {
-		return err
-	}
-	return recordfile.Write(at, []byte(s.root+"\n"), false)
-}
-
-// goneTrees returns the folders of trees in the cache in dir whose roots are gone.
-func goneTrees(dir string) (gone []string) {
-	roots, _ := filepath.Glob(filepath.Join(files.EscapeAll([]string{dir})[0], treesFolder, "*", "root"))
-	for _, at := range roots {
-		b, err := recordfile.Read(at, 1<<16)
-		root, whole := strings.CutSuffix(string(b), "\n")
-		if err != nil || !whole || !filepath.IsAbs(root) {
-			continue
-		}
-		if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
-			gone = append(gone, filepath.Dir(at))
-		}
-	}
-	return gone
 }
 
 // Unfit returns why a folder cannot have the cache of root, or nil. The cache keeps git out of its folder, and what is in

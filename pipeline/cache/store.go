@@ -32,8 +32,8 @@ import (
 // checked against its digest.
 type store struct {
 	dir   string
-	tree  string // the folder of what is known of the tree of root; empty: dir
-	root  string
+	root  string // of the tree that it is used for
+	tree  string // the folder for what is known about that tree; empty: dir
 	ready sync.Once
 	err   error
 }
@@ -56,6 +56,21 @@ func (s *store) make() error {
 		}
 	})
 	return s.err
+}
+
+// makeTree makes the folder of the tree, with the root in it.
+func (s *store) makeTree() error {
+	if err := s.make(); err != nil || s.tree == "" {
+		return err
+	}
+	at := filepath.Join(s.tree, "root")
+	if recordfile.Exists(at) {
+		return nil
+	}
+	if err := os.MkdirAll(s.tree, 0o750); err != nil {
+		return err
+	}
+	return recordfile.Write(at, []byte(s.root+"\n"), false)
 }
 
 func (s *store) blob(hash string) string { return filepath.Join(s.dir, "cas", hash[:2], hash) }

@@ -55,8 +55,7 @@ func follow(ctx context.Context, repo *git.Repo, changed map[string]bool) error 
 	var leading []string
 	for _, name := range links {
 		at := filepath.Join(repo.Top, filepath.FromSlash(name))
-		passed, end := access.Path{Name: at}.Resolve()
-		if slices.ContainsFunc(append(passed, end), func(p string) bool { return changed[p] }) {
+		if access.LeadsTo(at, func(p string) bool { return changed[p] }) {
 			leading = append(leading, at)
 		}
 	}
