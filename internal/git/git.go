@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -20,8 +22,15 @@ type Repo struct {
 	Common string // the folder of objects and refs; Dir unless this is a linked work tree
 }
 
-// Find returns the work tree that contains dir, or ErrNone. A bare repository is ErrNone.
+// Find returns the work tree that contains dir, or ErrNone. A bare repository is ErrNone. git is not asked where no
+// folder above can be a repository.
 func Find(ctx context.Context, dir string) (*Repo, error) {
+	if _, err := lookup(); err != nil {
+		return nil, err
+	}
+	if noneAbove(dir) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNone)
+	}
 	ask := func(args ...string) (string, error) {
 		out, err := call{dir: dir, args: append([]string{"rev-parse", "--path-format=absolute"}, args...)}.run(ctx)
 		return strings.TrimSuffix(string(out), "\n"), err
@@ -53,6 +62,28 @@ func Find(ctx context.Context, dir string) (*Repo, error) {
 		}
 	}
 	return r, nil
+}
+
+// noneAbove reports whether neither dir nor a folder above it, by the real path, has what every git folder and work
+// tree has.
+func noneAbove(dir string) bool {
+	at, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	if at, err = filepath.Abs(at); err != nil {
+		return false
+	}
+	for ; ; at = filepath.Dir(at) {
+		for _, sign := range []string{".git", "HEAD"} {
+			if _, err := os.Lstat(filepath.Join(at, sign)); !errors.Is(err, fs.ErrNotExist) {
+				return false
+			}
+		}
+		if at == filepath.Dir(at) {
+			return true
+		}
+	}
 }
 
 // Of returns the work tree of the root of a pipeline, or ErrNone. A root that the repository around it ignores, such

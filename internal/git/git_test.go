@@ -193,9 +193,31 @@ func TestOldGit(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(dir+"/git", []byte("#!/bin/sh\necho git version 2.31.9\n"), 0o755))
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	must(t, os.Mkdir(dir+"/.git", 0o755))
 	_, err := Find(t.Context(), dir)
 	if err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "2.32") {
 		t.Fatal(err)
+	}
+}
+
+// git is asked where a folder above may be a repository, and nowhere else.
+func TestFindAsks(t *testing.T) {
+	bin := t.TempDir()
+	must(t, os.WriteFile(bin+"/git", []byte("#!/bin/sh\necho asked >&2; exit 1\n"), 0o755))
+	t.Setenv("PATH", bin)
+	for sign, asks := range map[string]bool{"": false, "top/.git/x": true, "top/a/.git": true, "top/HEAD": true, "top/a/b/HEAD": true, "HEAD/x": true} {
+		t.Run(sign, func(t *testing.T) {
+			dir := t.TempDir()
+			must(t, os.MkdirAll(dir+"/top/a/b", 0o755))
+			must(t, os.Symlink(dir+"/top/a/b", dir+"/link"))
+			if sign != "" {
+				write(t, dir, map[string]string{sign: ""})
+			}
+			_, err := Find(t.Context(), dir+"/link")
+			if asked := err != nil && strings.Contains(err.Error(), "asked"); asked != asks || asks == errors.Is(err, ErrNone) {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -203,7 +225,7 @@ func TestCancel(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\n[ \"$1\" = version ] || case \"$*\" in *version) echo git version 2.39.5; exit;; esac\n" +
 		"sleep 600 & wait\n"
-	must(t, os.WriteFile(dir+"/git", []byte(script), 0o755))
+	must(t, os.WriteFile(dir+"/git", []byte(script), 0o755), os.Mkdir(dir+"/.git", 0o755))
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
