@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
@@ -28,7 +27,7 @@ func Format(path string, src []byte) ([]byte, error) {
 	if err := r.errors(); err != nil {
 		return nil, err
 	}
-	out := hclwrite.Format(src)
+	out := layOut(src)
 	if trimmed := bytes.TrimRight(out, " \t\r\n"); len(trimmed) > 0 {
 		out = append(slices.Clip(trimmed), lineEnd(src)...)
 	} else {
