@@ -178,21 +178,33 @@ func (p *helped) ends(t *testing.T, shell, before, line string, want int) bool {
 	return true
 }
 
-// Every verb is in a group of --help, and every group has a verb.
+// Every verb has the name that groups gives it, and is made alone where the command line begins with it.
 func TestHelpGroups(t *testing.T) {
 	t.Parallel()
-	var known []string
-	for _, c := range command((process{}).open()).Commands() {
-		known = append(known, c.Name())
-		if c.GroupID == "" {
-			t.Errorf("%s is in no group of --help: add it to groups", c.Name())
+	names := func(args ...string) (all []string) {
+		for _, c := range command((process{args: args}).open()).Commands() {
+			all = append(all, c.Name())
+		}
+		slices.Sort(all)
+		return all
+	}
+	all := []string{"help"}
+	for _, g := range groups() {
+		for _, v := range g.verbs {
+			all = append(all, v.name)
 		}
 	}
-	for _, g := range groups {
-		for _, v := range g.verbs {
-			if !slices.Contains(known, v) {
-				t.Errorf("there is no verb %q: take it out of groups", v)
-			}
+	slices.Sort(all)
+	for _, line := range []string{"", "--help", "help run", "rum", "-C x run", "__complete run", "completion bash", "man"} {
+		if got := names(strings.Fields(line)...); !slices.Equal(got, all) {
+			t.Errorf("%q: %v, want %v", line, got, all)
+		}
+	}
+	for _, line := range []string{"run", "fix apply", "cache verify --help"} {
+		want := []string{strings.Fields(line)[0], "help"}
+		slices.Sort(want)
+		if got := names(strings.Fields(line)...); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", line, got, want)
 		}
 	}
 }

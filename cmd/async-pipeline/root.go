@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,16 +42,7 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	root.PersistentFlags().BoolP("help", "h", false, "show this help")
 	root.Flags().Bool("version", false, "print the version")
 	group(prog, root)
-	root.AddCommand(runCommand(prog), healCommand(prog), validateCommand(prog), listCommand(prog),
-		contextCommand(prog),
-		fixCommand(prog), versionCommand(prog), graphCommand(prog), completionCommand(prog), manCommand(prog))
-	root.AddCommand(initCommand(prog), fmtCommand(prog), schemaCommand(prog))
-	root.AddCommand(explainCommand(prog), runsCommand(prog), logsCommand(prog), statsCommand(prog),
-		doctorCommand(prog), gcCommand(prog), cacheCommand(prog), policyCommand(prog), agentsCommand(prog))
-	help := helpCommand(prog)
-	root.SetHelpCommand(help)
-	root.AddCommand(help)
-	groupVerbs(root)
+	addVerbs(prog, root)
 	sayDefaultsOnce(root)
 	root.SetFlagErrorFunc(prog.flagError)
 	setHelp(prog, root)
@@ -67,26 +57,68 @@ is written to your tree unless you type: async-pipeline fix apply`,
 	return root
 }
 
-// groups are the verbs as --help lists them.
-var groups = []struct {
-	title string
-	verbs []string
-}{
-	{"Run", []string{"run", "validate"}},
-	{"Look", []string{"list", "graph", "explain", "runs", "logs", "stats"}},
-	{"Repair", []string{"heal", "fix", "policy", "agents", "context"}},
-	{"Set up", []string{"init", "fmt", "schema", "doctor", "gc", "cache", "completion", "man", "version", "help"}},
+// groups returns the verbs as --help lists them.
+func groups() []verbGroup {
+	return []verbGroup{
+		{"Run", []verbMaker{{"run", runCommand}, {"validate", validateCommand}}},
+		{"Look", []verbMaker{
+			{"list", listCommand}, {"graph", graphCommand}, {"explain", explainCommand}, {"runs", runsCommand},
+			{"logs", logsCommand}, {"stats", statsCommand},
+		}},
+		{"Repair", []verbMaker{
+			{"heal", healCommand}, {"fix", fixCommand}, {"policy", policyCommand}, {"agents", agentsCommand},
+			{"context", contextCommand},
+		}},
+		{"Set up", []verbMaker{
+			{"init", initCommand}, {"fmt", fmtCommand}, {"schema", schemaCommand}, {"doctor", doctorCommand},
+			{"gc", gcCommand}, {"cache", cacheCommand}, {"completion", completionCommand}, {"man", manCommand},
+			{"version", versionCommand},
+		}},
+	}
 }
 
-func groupVerbs(root *cobra.Command) {
-	for _, g := range groups {
+type verbGroup struct {
+	title string
+	verbs []verbMaker
+}
+
+// A verbMaker makes the command of a verb.
+type verbMaker struct {
+	name string
+	make func(*program) *cobra.Command
+}
+
+// addVerbs adds the verbs to root. Where the command line begins with one that needs to know of no other but help, it
+// is the only other one: to make all takes longer than many of them work.
+func addVerbs(prog *program, root *cobra.Command) {
+	all := groups()
+	only := onlyVerb(prog.args, all)
+	for _, g := range all {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
-		for _, c := range root.Commands() {
-			if slices.Contains(g.verbs, c.Name()) {
+		for _, v := range g.verbs {
+			if only == "" || v.name == only {
+				c := v.make(prog)
 				c.GroupID = g.title
+				root.AddCommand(c)
 			}
 		}
 	}
+	help := helpCommand(prog)
+	help.GroupID = all[len(all)-1].title
+	root.SetHelpCommand(help)
+	root.AddCommand(help)
+}
+
+// onlyVerb returns the verb that a command line begins with, if its command needs to know of no other verb, else "".
+func onlyVerb(args []string, all []verbGroup) string {
+	for _, g := range all {
+		for _, v := range g.verbs {
+			if len(args) > 0 && v.name == args[0] && v.name != "completion" && v.name != "man" {
+				return v.name
+			}
+		}
+	}
+	return ""
 }
 
 // sayDefaultsOnce hides the default of a flag whose help has it already.
