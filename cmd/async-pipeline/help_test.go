@@ -200,8 +200,8 @@ func TestHelpGroups(t *testing.T) {
 			t.Errorf("%q: %v, want %v", line, got, all)
 		}
 	}
-	for _, line := range []string{"run", "fix apply", "cache verify --help"} {
-		want := []string{strings.Fields(line)[0], "help"}
+	for _, line := range []string{"run", "fix apply", "cache verify --help", "--version"} {
+		want := []string{strings.TrimPrefix(strings.Fields(line)[0], "--"), "help"}
 		slices.Sort(want)
 		if got := names(strings.Fields(line)...); !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", line, got, want)

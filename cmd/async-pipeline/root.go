@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -111,6 +112,9 @@ func addVerbs(prog *program, root *cobra.Command) {
 
 // onlyVerb returns the verb that a command line begins with, if its command needs to know of no other verb, else "".
 func onlyVerb(args []string, all []verbGroup) string {
+	if slices.Equal(args, []string{"--version"}) {
+		return "version" // a flag of root, which needs none
+	}
 	for _, g := range all {
 		for _, v := range g.verbs {
 			if len(args) > 0 && v.name == args[0] && v.name != "completion" && v.name != "man" {
