@@ -217,6 +217,7 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	if !r.dryRun {
 		sandbox.Prepare() // it starts while the file is read, and before a lock is held that a fork would share
 		defer sandbox.Close()
+		run.Prepare()
 	}
 	file, err := prog.settledFile()
 	if err != nil {
