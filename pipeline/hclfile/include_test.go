@@ -96,7 +96,8 @@ func TestIncludeFaults(t *testing.T) {
 		"quotes":               {depends(`"include.api.test"`), "6:17: depends_on must refer to a task: Write include.api.test, without quotes."},
 		"a job of it":          {depends("include.api.all"), `6:17: include "api" has no task "all"`},
 		"not a value":          {including(apiHCL, api, "task \"a\" {\n  run = [include.api.test]\n}\n"), "5:10: include.… names a block and is not a value"},
-		"as task":              {depends("task.api"), `6:17: there is no task "api"`},
+		"as task":              {depends("task.api.test"), `6:17: there is no task "api": It is an include. Write include.api for all of its tasks, or include.api.NAME for one.`},
+		"as it is called":      {depends(`"api:test"`), "6:17: depends_on must refer to a task: Write include.api.test, without quotes."},
 		"agent of it":          {depends("") + "agent \"x\" {\n  command = [\"x\"]\n}\ntask \"f\" {\n  run = [\"x\"]\n  on_fail \"agent\" {\n    use = include.api.mine\n    budget {\n      attempts   = 1\n      wall_clock = \"1m\"\n    }\n  }\n}\n", "14:11: use must refer to an agent"},
 	} {
 		t.Run(name, func(t *testing.T) {

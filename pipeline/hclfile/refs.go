@@ -162,6 +162,8 @@ func (r *references) ref(expr hcl.Expression, kind, what string) (to ref, keyed,
 				detail = fmt.Sprintf("Write %s.%s, without quotes.", kind, name)
 			case kind == "task" && strings.HasPrefix(name, "include."):
 				detail = fmt.Sprintf("Write %s, without quotes.", name)
+			case kind == "task" && r.included[name] != nil:
+				detail = fmt.Sprintf("Write include.%s, without quotes.", strings.ReplaceAll(name, ":", "."))
 			}
 		}
 		r.add(at, mustRefer, detail)
@@ -181,6 +183,10 @@ func (r *references) ref(expr hcl.Expression, kind, what string) (to ref, keyed,
 		return ref{}, false, false
 	case t.RootName() != kind || !has:
 		r.add(at, mustRefer, fmt.Sprintf("Write %s.NAME.", kind))
+		return ref{}, false, false
+	case known[name] == nil && kind == "task" && r.included[name] != nil:
+		r.addf(at, fmt.Sprintf("It is an include. Write include.%[1]s for all of its tasks, or include.%[1]s.NAME for one.", name),
+			"there is no task %q", name)
 		return ref{}, false, false
 	case known[name] == nil:
 		r.wrongWord(at, fmt.Sprintf("there is no %s %q", kind, name), name, slices.Sorted(maps.Keys(known)),
