@@ -433,6 +433,7 @@ func neededBy(g *pipeline.Graph, name string) string {
 // progress is told how a run goes, one call at a time.
 type progress interface {
 	Started(t *pipeline.Task)
+	Runs(t *pipeline.Task)
 	Output(task string, chunk []byte)
 	Retried(t *pipeline.Task, attempt int, before record.Task)
 	Ready(t *pipeline.Task, took time.Duration, since string)

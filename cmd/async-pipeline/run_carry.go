@@ -115,6 +115,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 				p.ahead.running[t.Name] = true
 				p.progress.Started(t)
 			},
+			Runs:   func(t *pipeline.Task) { p.progress.Runs(t) },
 			Output: func(t *pipeline.Task, chunk []byte) { p.progress.Output(t.Name, chunk) },
 			Retried: func(t *pipeline.Task, attempt int,
 				before record.Task,

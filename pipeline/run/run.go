@@ -67,6 +67,8 @@ type Run struct {
 // delays the tasks.
 type Observer struct {
 	Started func(t *pipeline.Task)
+	// it is carried out: the cache, where there is one, does not have its result
+	Runs func(t *pipeline.Task)
 	// redacted; any bytes, not always whole lines; not to be kept
 	Output func(t *pipeline.Task, chunk []byte)
 	// the number of the next attempt, from 2, and how those before it ended

@@ -167,6 +167,9 @@ func (w *walker) run(ctx context.Context, s *service) {
 		_ = w.end(s.t, record.Task{Name: s.t.Name, Status: record.Failed, Error: &why})
 		return
 	}
+	if s.since == "" {
+		w.runs(s.t)
+	}
 	out := &output{w, s.t, log}
 	if old != nil {
 		old.out.rest(out, w.r.Tasks.Redact.Bytes)

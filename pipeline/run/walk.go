@@ -108,7 +108,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	if !ok {
 		if s := w.serve(ctx, t); s != nil { // the cache could not give what it had
 			got = record.Task{Name: t.Name, Status: record.Failed, Error: new(fmt.Sprintf("the service %q, which it needs, has failed", s.t.Name))}
-		} else if t.Agent != nil {
+		} else if w.runs(t); t.Agent != nil {
 			got = w.agent(ctx, t, out)
 		} else {
 			got, _ = w.r.Tasks.Watched(ctx, w.r.Config.Root, t, box, out, task.Watch{Retried: retried, Seen: entry.See()})
@@ -177,6 +177,15 @@ func (w *walker) started(t *pipeline.Task, since string, log error) error {
 		w.r.Observer.Started(t)
 	}
 	return nil
+}
+
+// runs tells that a task which has started is carried out.
+func (w *walker) runs(t *pipeline.Task) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.r.Observer.Runs != nil && !w.silent {
+		w.r.Observer.Runs(t)
+	}
 }
 
 // served records that a service is ready, after so many milliseconds, and lets the tasks that wait for it start.

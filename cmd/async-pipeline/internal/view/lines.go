@@ -57,8 +57,11 @@ func (l *Lines) prefix(name string) string {
 	return l.screen.paint(dim, pad(taskName(name), l.width)+" │") + " "
 }
 
-// Started shows the command.
-func (l *Lines) Started(t *pipeline.Task) {
+// Started shows nothing: the cache may have the result.
+func (l *Lines) Started(*pipeline.Task) {}
+
+// Runs shows the command.
+func (l *Lines) Runs(t *pipeline.Task) {
 	l.line(l.prefix(t.Name) + l.screen.paint(dim, cut(does(t), max(l.screen.wide()-l.width-3, 20))))
 }
 

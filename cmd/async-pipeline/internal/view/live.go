@@ -103,6 +103,9 @@ func (l *Live) Started(t *pipeline.Task) {
 	l.change(func() { l.begin(t) })
 }
 
+// Runs changes nothing: the task is among those that run already.
+func (l *Live) Runs(*pipeline.Task) {}
+
 func (l *Live) begin(t *pipeline.Task) {
 	// In the order of the graph: tasks that start at the same moment have no order of their own.
 	at, _ := slices.BinarySearchFunc(l.rows, l.place[t.Name],

@@ -166,8 +166,12 @@ func TestLines(t *testing.T) {
 			l.Output("go", []byte("a\xffb\n"))
 		}, "go    │ a\ufffdb\n"},
 		{"a command of several lines", func(l *Lines) {
-			l.Started(&pipeline.Task{Name: "go", Run: pipeline.Command{Shell: pipeline.Text{Value: "echo a\necho b"}}})
+			l.Runs(&pipeline.Task{Name: "go", Run: pipeline.Command{Shell: pipeline.Text{Value: "echo a\necho b"}}})
 		}, "go    │ $ echo a …\n"},
+		{"no command where the cache answers", func(l *Lines) {
+			l.Started(&pipeline.Task{Name: "go", Run: pipeline.Command{Shell: pipeline.Text{Value: "echo a"}}})
+			l.Finished(record.Task{Name: "go", Status: record.Cached, DurationMS: ptr(int64(0))})
+		}, "✓ go cached 0.0s\n"},
 		{"how tasks end", func(l *Lines) {
 			l.Finished(record.Task{Name: "a", Status: record.TimedOut, ExitCode: ptr(124), DurationMS: ptr(int64(2000))})
 			l.Finished(record.Task{Name: "b", Status: record.Failed, Signal: ptr("SIGKILL"), DurationMS: ptr(int64(2000))})
