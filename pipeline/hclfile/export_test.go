@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// LayOut is the layout that Format gives a file.
-func LayOut(src []byte) []byte { return layOut(src) }
-
 // Refused lists what the language has and this version has not.
 func Refused() []string {
 	all := slices.Collect(maps.Keys(laterRoots))

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/layout"
 )
 
 // Format returns a PIPELINE.hcl in canonical form. It changes only spaces and the end of the file; a line keeps its
@@ -27,7 +28,7 @@ func Format(path string, src []byte) ([]byte, error) {
 	if err := r.errors(); err != nil {
 		return nil, err
 	}
-	out := layOut(src)
+	out := layout.Of(src)
 	if trimmed := bytes.TrimRight(out, " \t\r\n"); len(trimmed) > 0 {
 		out = append(slices.Clip(trimmed), lineEnd(src)...)
 	} else {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/hcl/v2/hclwrite"
 	"pgregory.net/rapid"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -134,29 +133,6 @@ func spaced(t *rapid.T, src []byte) []byte {
 		out.WriteString(line + "\n")
 	}
 	return []byte(out.String())
-}
-
-// Files are laid out as hclwrite does, also those that are no HCL.
-func TestFormatAsOthersDo(t *testing.T) {
-	t.Parallel()
-	same := func(t interface{ Fatalf(string, ...any) }, src []byte) {
-		if diff := cmp.Diff(string(hclwrite.Format(src)), string(hclfile.LayOut(src))); diff != "" {
-			t.Fatalf("%q\n%s", src, diff)
-		}
-	}
-	files, _ := filepath.Glob("testdata/*/*.hcl")
-	for _, file := range files {
-		same(t, read(t, file))
-	}
-	pieces := rapid.SampledFrom(strings.Split("a in for if b::c f( ( ) { } [ ] = == != ! - + * / % , . ... : ? => && || < <= > >= 1 2.5e3 "+
-		"\" x \"x\" ${ %{ %{if ~} $${ <<E\n E\n <<-E\n # //c\n #\u00a0é\n /*c*/ /* \n \r\n 日本 e\u0301 ' ` @ ; \x00 \xff \ufeff null true", " "))
-	rapid.Check(t, func(t *rapid.T) {
-		var src strings.Builder
-		for _, p := range rapid.SliceOfN(pieces, 0, 40).Draw(t, "pieces") {
-			src.WriteString(p + rapid.SampledFrom([]string{"", " ", " ", "  ", "\t", "\n"}).Draw(t, "space"))
-		}
-		same(t, []byte(src.String()))
-	})
 }
 
 // FuzzFormat looks for a file that is formatted in another way the second time, or says something else.

@@ -1,8 +1,7 @@
-package hclfile
-
-// The canonical form of a file: where its tokens stand. It is that of hclwrite.Format, which the tests compare with.
-// hclwrite itself is not part of the program: a library that it imports took a sixth of the time in which the program
-// starts, of every verb.
+// Package layout is the canonical form of an HCL file: where its tokens stand. It is that of hclwrite.Format, which the
+// tests compare with. hclwrite itself is not part of the program: a library that it imports took a sixth of the time in
+// which the program starts, of every verb.
+package layout
 
 import (
 	"bytes"
@@ -25,8 +24,8 @@ type line struct {
 	comment []placed // behind something else
 }
 
-// layOut returns a file, which has no faults of syntax, with the spaces before its tokens changed.
-func layOut(src []byte) []byte {
+// Of returns a file, which has no faults of syntax, with the spaces before its tokens changed.
+func Of(src []byte) []byte {
 	found, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos)
 	tokens := make([]placed, len(found))
 	end := 0
