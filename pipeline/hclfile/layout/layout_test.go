@@ -29,9 +29,17 @@ func TestOf(t *testing.T) {
 		}
 		same(t, src)
 	}
-	pieces := rapid.SampledFrom(strings.Split("a in for if b::c f( ( ) { } [ ] = == != ! - + * / % , . ... : ? => && || < <= > >= 1 2.5e3 "+
-		"\" x \"x\" ${ %{ %{if ~} $${ <<E\n E\n <<-E\n # //c\n #\u00a0é\n /*c*/ /* \n \r\n 日本 e\u0301 ' ` @ ; \x00 \xff \ufeff null true", " "))
+	for op := range strings.FieldsSeq("( [ { = : , ? + * / % - == != > >= < <= && || ! => ) ] }") {
+		same(t, []byte("a = b "+op+" - c\n"))
+	}
+	for _, src := range []string{"f(<<E\n${x(\nE\n)\nb\n", "a = f([<<E\n)\nE\n, (\n1)\n]\nb\n", "f <<E {\nx\nE\n  y\n}\n", "f [<<E\n${{\nE\n( {\nb\n"} {
+		same(t, []byte(src))
+	}
+	brackets := strings.Fields("( ) ( ) [ ] [ ] { } ${ } a = 1 #")
+	all := strings.Split("a in for if b::c f( ( ) { } [ ] = == != ! - + * / % , . ... : ? => && || < <= > >= 1 2.5e3 "+
+		"\" x \"x\" ${ %{ %{if ~} $${ <<E\n E\n <<-E\n # //c\n #\u00a0é\n /*c*/ /* \n \r\n 日本 e\u0301 ' ` @ ; \x00 \xff \ufeff null true", " ")
 	rapid.Check(t, func(t *rapid.T) {
+		pieces := rapid.SampledFrom(rapid.SampledFrom([][]string{brackets, all}).Draw(t, "of"))
 		var src strings.Builder
 		for _, p := range rapid.SliceOfN(pieces, 0, 40).Draw(t, "pieces") {
 			src.WriteString(p + rapid.SampledFrom([]string{"", " ", " ", "  ", "\t", "\n"}).Draw(t, "space"))
