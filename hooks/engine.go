@@ -15,6 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/person"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
@@ -22,9 +23,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
-
-// Mark is the environment variable of everything that a hook starts. A process that has it starts no agent.
-const Mark = sandbox.HookMark
 
 // An Engine runs the hooks of one root. Its fields are not changed while it works.
 type Engine struct {
@@ -84,7 +82,7 @@ func (e *Engine) Packs() *contextpack.Builder {
 }
 
 // Answer runs the hooks of every failed task of a sealed run: one after the other, tasks in graph order, hooks in
-// file order, agents under heal.lock. In a process that has Mark it starts nothing. An error means that a hook could
+// file order, agents under heal.lock. In a process that a hook started it starts nothing. An error means that a hook could
 // not be recorded. The verdict of the run never changes.
 func (e *Engine) Answer(ctx context.Context, run *record.Sealed) ([]Outcome, error) {
 	if run.Status != record.Failed {
@@ -92,7 +90,7 @@ func (e *Engine) Answer(ctx context.Context, run *record.Sealed) ([]Outcome, err
 	}
 	return e.answer(ctx, run, false, func(_ *pipeline.Task, h pipeline.Hook) bool {
 		// Inside a hook not even a notification starts: a hook's failure starts no hook.
-		return h.Agent != nil || !e.inHook()
+		return h.Agent != nil || e.inHook() == ""
 	})
 }
 
@@ -211,8 +209,8 @@ func (w *walk) release() {
 	}
 }
 
-// inHook reports whether this process was started by a hook.
-func (e *Engine) inHook() bool { return homes.Env(e.Environ, Mark) != "" }
+// inHook returns how it is known that a hook started this process; empty: none did.
+func (e *Engine) inHook() string { return person.Hook(homes.Lookup(e.Environ)) }
 
 // fixes returns the store of fixes beside the runs.
 func (e *Engine) fixes() *fix.Store { return &fix.Store{Root: e.Store.Root, Dir: e.Store.Dir} }

@@ -60,8 +60,8 @@ func (j *job) admit(ctx context.Context) ([]agent.Agent, result) {
 // forbidden returns why the hook may start no agent, whatever has failed; empty: it may.
 func (j *job) forbidden() string {
 	switch {
-	case j.inHook():
-		return "hook: this process was started by a hook, and a hook starts no other hook"
+	case j.inHook() != "":
+		return "hook: this process was started by a hook (" + j.inHook() + "), and a hook starts no other hook"
 	case j.CI && !j.hook.CI:
 		return "ci: in CI an agent starts only if its hook has ci = true and --heal is given"
 	case j.CI && !j.Asked:

@@ -16,7 +16,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -107,10 +106,10 @@ func benchAgents(prog *program, f *benchFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case prog.Env(hooks.Mark) != "":
-		return exit.Refuse("this process was started by a hook (%s is set): a hook starts no agent", hooks.Mark)
-	case prog.ciMode():
+	if err := notInHook(prog, "a hook starts no agent"); err != nil {
+		return err
+	}
+	if prog.ciMode() {
 		return exit.Refuse("CI is set: agents bench starts agents, which CI does not do")
 	}
 	agents := prog.Agents(c)

@@ -14,7 +14,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/knowncli"
 	"github.com/async-pipeline/async-pipeline/internal/rmtree"
@@ -54,8 +53,8 @@ Exit code: 0 every scene is right, 1 one is not, 2 could not be carried out.`,
 }
 
 func probeAgents(prog *program, names []string, all bool, report string) error {
-	if prog.Env(hooks.Mark) != "" {
-		return exit.Refuse("this process was started by a hook (%s is set): a hook starts no agent", hooks.Mark)
+	if err := notInHook(prog, "a hook starts no agent"); err != nil {
+		return err
 	}
 	file, err := prog.Path(report)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 )
 
@@ -45,8 +44,10 @@ was removed.`,
 }
 
 func verifyCache(prog *program, remove bool) error {
-	if remove && prog.Env(hooks.Mark) != "" {
-		return exit.Refuse("this process was started by a hook (%s is set): what is stored here belongs to who started it", hooks.Mark)
+	if remove {
+		if err := notInHook(prog, "what is stored here belongs to who started it"); err != nil {
+			return err
+		}
 	}
 	root, err := prog.Root()
 	if err != nil {

@@ -173,7 +173,7 @@ func accepting(args []string, f *fix.Fix) []string {
 // sweep ends the processes that killed runs left, stores what their agents had changed, removes their copies, and
 // prints what it did. Its errors are warnings. It reports whether nothing is left.
 func sweep(prog *program, store *record.Store) (clean bool) {
-	if prog.Env(hooks.Mark) != "" {
+	if prog.Env(sandbox.HookMark) != "" {
 		return false // in a hook: what is alive here belongs to the one that started us
 	}
 	clean = true

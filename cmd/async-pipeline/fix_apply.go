@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,12 +60,12 @@ func onlyPerson(prog *program, action string) error {
 	return person.Only(root, action, prog.Env)
 }
 
-// startedByHook returns how it is known that a hook of the project around dir started this process, or "".
-func startedByHook(prog *program, dir string) string {
-	if file, err := hclfile.Find(dir); err == nil {
-		dir = filepath.Dir(file)
+// notInHook returns an error in a process that a hook started. rule says what does not happen there.
+func notInHook(prog *program, rule string) error {
+	if why := person.Hook(prog.Env); why != "" {
+		return exit.Refuse("this process was started by a hook (%s): %s", why, rule)
 	}
-	return person.Hook(dir, prog.Env)
+	return nil
 }
 
 // chosenFix is findFix for a verb that only a person may use. It fills in who and where they are.

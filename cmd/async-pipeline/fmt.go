@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -77,20 +76,14 @@ func (s *source) name() string {
 
 func (f *formatting) run(args []string) error {
 	writes := !f.check && !f.diff && !slices.Contains(args, stdin)
-	if writes && f.prog.Env(hooks.Mark) != "" {
-		return f.refused(hooks.Mark + " is set")
+	if writes {
+		if err := notInHook(f.prog, "only a person has files formatted; --check and --diff write nothing"); err != nil {
+			return err
+		}
 	}
 	paths, err := f.paths(args)
 	if err != nil {
 		return err
-	}
-	for _, path := range paths {
-		if !writes {
-			break
-		}
-		if why := startedByHook(f.prog, filepath.Dir(path)); why != "" {
-			return f.refused(why)
-		}
 	}
 	var all []*source
 	var faults pipeline.Errors
@@ -112,10 +105,6 @@ func (f *formatting) run(args []string) error {
 		return exit.Refuse("nothing was formatted")
 	}
 	return f.tell(all)
-}
-
-func (f *formatting) refused(why string) error {
-	return exit.Refuse("this process was started by a hook (%s): only a person has files formatted; --check and --diff write nothing", why)
 }
 
 // paths returns the named files, or PIPELINE.hcl where none is named.

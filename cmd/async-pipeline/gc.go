@@ -5,7 +5,6 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/gc"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -41,8 +40,8 @@ removed.`,
 }
 
 func collectGarbage(prog *program, o gc.Options) error {
-	if prog.Env(hooks.Mark) != "" {
-		return exit.Refuse("this process was started by a hook (%s is set): what runs here belongs to who started it", hooks.Mark)
+	if err := notInHook(prog, "what runs here belongs to who started it"); err != nil {
+		return err
 	}
 	root, err := prog.Root()
 	if err != nil {

@@ -63,8 +63,8 @@ func healRun(prog *program, f healFlags, drawn bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	if prog.Env(hooks.Mark) != "" {
-		return exit.Refuse("this process was started by a hook (%s is set): a hook starts no agent", hooks.Mark)
+	if err := notInHook(prog, "a hook starts no agent"); err != nil {
+		return err
 	}
 	store := record.At(c.Root)
 	sealed, task, err := healed(store, c, recordedNames(store, args))

@@ -61,8 +61,10 @@ func initProject(prog *program, agent string, show bool) error {
 	if err != nil {
 		return err
 	}
-	if why := startedByHook(prog, dir); why != "" && !show {
-		return exit.Refuse("this process was started by a hook (%s): only a person, or a task, drafts a PIPELINE.hcl", why)
+	if !show {
+		if err := notInHook(prog, "only a person, or a task, drafts a PIPELINE.hcl"); err != nil {
+			return err
+		}
 	}
 	file := filepath.Join(dir, hclfile.Name)
 	above := ""

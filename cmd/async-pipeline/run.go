@@ -15,7 +15,6 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -488,7 +487,7 @@ func drawsLive(prog *program, how, ways string, ci bool) (bool, error) {
 // pruneAfter removes the runs beyond keep_runs after a run was sealed. Its errors are warnings. While another run or
 // hooks are at work it leaves all to the next run.
 func pruneAfter(prog *program, c *pipeline.Config, store *record.Store, sealed string) {
-	if c.KeepRuns < 1 || prog.Env(hooks.Mark) != "" || len(store.Held()) > 0 {
+	if c.KeepRuns < 1 || prog.Env(sandbox.HookMark) != "" || len(store.Held()) > 0 {
 		return
 	}
 	p := run.Prune(store, c.KeepRuns, sealed, prog.fixes(store.Root).Keeps)

@@ -14,8 +14,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
 	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
+	"github.com/async-pipeline/async-pipeline/hooks/person"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
@@ -102,7 +102,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 	r := &run.Run{
 		Config: p.config, Graph: p.graph, Store: p.store, Tasks: taskRunner(prog, p.config),
 		Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing, Serve: len(p.names) > 0 || p.taken != nil,
-		Job: p.job, Affected: p.since, Resumes: p.taken, CI: p.flags.heal.ci, Healing: healingMode(prog, p.flags),
+		Job: p.job, Affected: p.since, Resumes: p.taken, CI: p.flags.heal.ci, Healing: p.healingMode(),
 		Agent: askAgent(prog, p.config, p.store, p.tier), AgentsOff: p.flags.watch && !p.flags.heal.asked,
 		Git:   p.git,
 		Cache: p.flags.cache.open(prog, p.config), CacheOff: p.flags.cache.reason(),
@@ -268,19 +268,30 @@ func noteHealingEnds(prog *program) {
 }
 
 // healingMode returns what run.json says about fixes.
-func healingMode(prog *program, c *runFlags) record.Healing {
+func (p *runCall) healingMode() record.Healing {
+	c := p.flags
 	because := func(mode, reason string) record.Healing { return record.Healing{Mode: mode, Reason: &reason} }
 	switch {
 	case c.watch && !c.heal.asked:
 		return because("off", "--watch without --heal")
 	case c.noHeal:
 		return because("off", "--no-heal")
-	case prog.Env(hooks.Mark) != "":
-		return because("off", "started by a hook ("+hooks.Mark+" is set)")
+	case p.inHook() != "":
+		return because("off", "started by a hook ("+p.inHook()+")")
 	case c.heal.ci && !c.heal.asked:
 		return because("ci", "CI mode without --heal")
 	case c.heal.ci:
 		return because("on", "--heal")
 	}
 	return record.Healing{Mode: "on"}
+}
+
+// inHook returns how it is known that a hook started this run; empty: none did. Only where the file has hooks the
+// ancestors of this process are looked at.
+func (p *runCall) inHook() string {
+	hooked := slices.ContainsFunc(p.config.Tasks, func(t *pipeline.Task) bool { return len(t.OnFail) > 0 })
+	if !hooked && p.prog.Env(sandbox.HookMark) == "" {
+		return ""
+	}
+	return person.Hook(p.prog.Env)
 }

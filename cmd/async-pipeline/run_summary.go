@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
-	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/person"
 	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -201,7 +201,7 @@ func (p *runCall) again(names []string, vars variableFlags, several bool) []stri
 // heals reports whether `heal` would let an agent answer a failure of a task here.
 func (p *runCall) heals(t *record.Task) bool {
 	task := p.config.Task(t.Name)
-	if task == nil || p.prog.Env(hooks.Mark) != "" {
+	if task == nil || person.Hook(p.prog.Env) != "" {
 		return false
 	}
 	return slices.ContainsFunc(task.OnFail, func(h pipeline.Hook) bool { return h.Agent != nil && (!p.flags.heal.ci || h.Agent.CI) })

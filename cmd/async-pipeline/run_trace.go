@@ -16,7 +16,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
-	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/person"
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/report"
@@ -31,8 +31,8 @@ func traceFile(prog *program, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	if prog.Env(hooks.Mark) != "" {
-		return "", exit.Misused("--trace writes a file, and this process was started by a hook (%s is set): leave it out", hooks.Mark)
+	if why := person.Hook(prog.Env); why != "" {
+		return "", exit.Misused("--trace writes a file, and this process was started by a hook (%s): leave it out", why)
 	}
 	if !filepath.IsAbs(name) {
 		dir, err := prog.Start()

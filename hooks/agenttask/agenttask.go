@@ -15,6 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/person"
 	"github.com/async-pipeline/async-pipeline/hooks/progress"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -56,8 +57,8 @@ func (r *Runner) Run(
 		got.Error = new(r.Redact.String(err.Error()))
 		return got, ""
 	}
-	if homes.Env(r.Environ, sandbox.HookMark) != "" {
-		return fails(errors.New("what a hook or another agent started starts no agent"))
+	if why := person.Hook(homes.Lookup(r.Environ)); why != "" {
+		return fails(fmt.Errorf("what a hook or another agent started starts no agent (%s)", why))
 	}
 	a := r.Agents[t.Agent.Use]
 	if a == nil {

@@ -327,6 +327,11 @@ func Env(environ []string, name string) string {
 	return ""
 }
 
+// Lookup returns Env of one environment.
+func Lookup(environ []string) func(name string) string {
+	return func(name string) string { return Env(environ, name) }
+}
+
 // Passes reports whether the patterns of a pass_env match a variable; a pattern may end in *.
 func Passes(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {

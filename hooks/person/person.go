@@ -30,7 +30,7 @@ func Only(root, action string, env Env) error {
 		}
 	}
 	if why == "" {
-		if sandbox.Inside(root) == sandbox.Neither {
+		if !sandbox.Inside(root) {
 			return unseen(root, action)
 		}
 		why = startedHere
@@ -50,16 +50,19 @@ func unseen(root, action string) error {
 	return fmt.Errorf("async-pipeline is at work in %s, and from here it cannot be seen whether it started this process (another container?): only a person %s; wait until that has ended", root, action)
 }
 
-// startedHere is the reason for a process whose marks were removed.
-const startedHere = "async-pipeline is at work here, and started it"
+// The reasons for a process whose marks were removed.
+const (
+	startedHere   = "async-pipeline is at work here, and started it"
+	startedByHook = "its ancestors tell, although " + sandbox.HookMark + " is not set"
+)
 
-// Hook returns why this process must have been started by a hook of the project at root, or "".
-func Hook(root string, env Env) string {
+// Hook returns how it is known that a hook of any project started this process, or "".
+func Hook(env Env) string {
 	switch {
 	case env(sandbox.HookMark) != "":
 		return sandbox.HookMark + " is set"
-	case sandbox.Inside(root) == sandbox.AHook:
-		return startedHere
+	case sandbox.InHook():
+		return startedByHook
 	}
 	return ""
 }

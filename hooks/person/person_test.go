@@ -38,10 +38,10 @@ func TestOnlyByMarks(t *testing.T) {
 			t.Errorf("%s: %v", mark, err)
 		}
 	}
-	if got := Hook(root, env(map[string]string{sandbox.RunnerMark: "x"})); got != "" {
+	if got := Hook(env(map[string]string{sandbox.RunnerMark: "x"})); got != "" {
 		t.Errorf("a task is no hook: %q", got)
 	}
-	if got := Hook(root, env(map[string]string{sandbox.HookMark: "x"})); got == "" {
+	if got := Hook(env(map[string]string{sandbox.HookMark: "x"})); got == "" {
 		t.Error("a hook is not recognised")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
+	"github.com/async-pipeline/async-pipeline/hooks/person"
 	"github.com/async-pipeline/async-pipeline/hooks/progress"
 	"github.com/async-pipeline/async-pipeline/hooks/reproduce"
 	"github.com/async-pipeline/async-pipeline/hooks/verify"
@@ -76,9 +77,8 @@ func (r *Result) Holds() bool {
 // Run verifies the proposal again, and tells the journal of the hooks how that ended. It takes heal.lock; the error
 // is record.ErrLocked where another process holds it. Another error to test for is ErrBaseGone.
 func Run(ctx context.Context, q Request) (_ *Result, err error) {
-	if homes.Env(q.Environ, sandbox.HookMark) != "" {
-		return nil, fmt.Errorf("this process was started by a hook (%s is set): a hook replays nothing",
-			sandbox.HookMark)
+	if why := person.Hook(homes.Lookup(q.Environ)); why != "" {
+		return nil, fmt.Errorf("this process was started by a hook (%s): a hook replays nothing", why)
 	}
 	v, err := q.prepare()
 	if err != nil {

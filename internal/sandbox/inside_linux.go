@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,31 +27,41 @@ func Hold(root string) {
 	_, _ = unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// Inside reports whether this process is a descendant of a task or a hook of a runner that works for root, or for a
-// folder below it. A runner of another root does not count, because the tests of a program that uses this one may be a
+// Inside reports whether this process is a descendant of a hook, or of a task of a runner that works for root or for a
+// folder below it. Tasks of another root do not count, because the tests of a program that uses this one may be a
 // task. A supervisor whose runner cannot be found counts as one of root.
-func Inside(root string) Starter { return insideOf("self", root) }
+func Inside(root string) bool { return insideOf("self", root) }
+
+// InHook reports whether this process is a descendant of a hook, of whatever root: an agent works in a copy, and it can
+// make another project.
+func InHook() bool { return hookAbove("self") }
 
 // insideOf is Inside of a process, named as in /proc.
-func insideOf(name, root string) Starter {
+func insideOf(name, root string) bool {
 	want, err := os.Stat(root)
-	if err != nil {
-		return Neither
-	}
+	return startedBy(name, func(s starter) bool {
+		return s.hook || err == nil && (!s.runner.Alive() || hasOpen(s.runner.PID, root, want))
+	})
+}
+
+// hookAbove is InHook of a process, named as in /proc.
+func hookAbove(name string) bool { return startedBy(name, func(s starter) bool { return s.hook }) }
+
+// A starter is a supervisor, as its own environment tells. That is as its runner made it: no descendant changes it.
+type starter struct {
+	runner process.Stamp // the zero value, which is not alive: it is not told
+	hook   bool       // it starts what a hook does; also if its environment cannot be read
+}
+
+// startedBy reports whether is holds for one of the supervisors above a process.
+func startedBy(name string, is func(starter) bool) bool {
 	above, lost := supervisorsAbove(name)
-	if lost {
-		return AHook
-	}
-	found := Neither
-	for _, pid := range above {
-		switch by := startedFor(pid, root, want); {
-		case by == AHook:
-			return AHook
-		case by != Neither:
-			found = by
-		}
-	}
-	return found
+	return lost || slices.ContainsFunc(above, func(pid int) bool {
+		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		vars := strings.Split(string(env), "\x00")
+		runner, _ := process.Parse(lookupEnv(vars, RunnerMark))
+		return is(starter{runner: runner, hook: err != nil || lookupEnv(vars, HookMark) != ""})
+	})
 }
 
 // supervisorsAbove returns the supervisors among the ancestors of a process; lost means that there are too many
@@ -87,22 +98,6 @@ func statOf(name string) (stat, bool) {
 		return stat{}, false
 	}
 	return readStat(pid)
-}
-
-// startedFor returns what a supervisor starts for root. Its own environment is as its runner made it: no descendant
-// changes it.
-func startedFor(pid int, root string, want fs.FileInfo) Starter {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	vars := strings.Split(string(env), "\x00")
-	runner, ok := process.Parse(lookupEnv(vars, RunnerMark))
-	by := ATask
-	if err != nil || lookupEnv(vars, HookMark) != "" {
-		by = AHook
-	}
-	if err == nil && ok && runner.Alive() && !hasOpen(runner.PID, root, want) {
-		return Neither
-	}
-	return by
 }
 
 // hasOpen reports whether a process has root open, or a folder below it. It is true if that cannot be read.

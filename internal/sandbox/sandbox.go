@@ -113,15 +113,6 @@ type Process struct {
 	Dir    string        // the folder it was started in, as its PWD says; empty: not known
 }
 
-// A Starter is what started a process: a task or a hook of a runner, or neither. See Inside.
-type Starter string
-
-const (
-	Neither Starter = ""
-	ATask   Starter = "task"
-	AHook   Starter = "hook" // an agent, a notification, a verification
-)
-
 // How the names of folders begin in which a tier, an overlay or an agent CLI is tried. process.MakerOf tells whether they are still
 // in use: they are left behind where that process was killed.
 const (

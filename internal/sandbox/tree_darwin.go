@@ -52,7 +52,10 @@ func Why(t Tier) error {
 
 // Inside cannot tell here: an orphan of a task is a child of launchd, and nothing identifies its task. Only the marks
 // in the environment do.
-func Inside(string) Starter { return Neither }
+func Inside(string) bool { return false }
+
+// InHook cannot tell either.
+func InHook() bool { return false }
 
 // Hold does nothing here; see Inside.
 func Hold(string) {}
