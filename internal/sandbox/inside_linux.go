@@ -50,7 +50,7 @@ func hookAbove(name string) bool { return startedBy(name, func(s starter) bool {
 // A starter is a supervisor, as its own environment tells. That is as its runner made it: no descendant changes it.
 type starter struct {
 	runner process.Stamp // the zero value, which is not alive: it is not told
-	hook   bool       // it starts what a hook does; also if its environment cannot be read
+	hook   bool          // it starts what a hook does; also if its environment cannot be read
 }
 
 // startedBy reports whether is holds for one of the supervisors above a process.
