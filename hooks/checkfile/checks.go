@@ -4,6 +4,7 @@
 package checkfile
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -161,6 +162,7 @@ type conventions struct {
 
 func newConventions(s *survey) conventions {
 	c := conventions{sub: s.sub, production: map[string]bool{}, folders: map[string]bool{}, helpers: map[string]bool{}}
+	maps.Copy(c.helpers, s.onlyForTests)
 	for _, u := range s.order {
 		switch {
 		case u.helper && u.key == lang.GoPackage(u.dir):

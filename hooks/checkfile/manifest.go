@@ -19,6 +19,7 @@ type Part struct {
 	Name  string // "scripts.test"
 	Line  int    // in the file after the change; 0 when it was removed
 	Check bool   // it is restored; else it is the version of a dependency
+	Test  bool   // it is a test in a source
 }
 
 const maxRestored = 2_000 // pieces that are restored one by one; with more, the file is restored as a whole
@@ -66,6 +67,7 @@ type manifestKind struct {
 	// restore returns after with the pieces of the names in back as base has them. It is nil where the order of
 	// pieces counts: the file is restored as a whole.
 	restore func(base, after string, back map[string]bool) (text string, ok bool)
+	tests   bool // it is a source with tests in it
 }
 
 // IsManifest reports whether p is judged by its parts.
@@ -97,25 +99,26 @@ var manifestKinds = map[string]*manifestKind{
 	"CMakeLists.txt":      {split: splitCMake},
 }
 
-// Parts returns the pieces of a manifest that change touched, by line; nil for any other file.
+// Parts returns the pieces that a change touched of a manifest, or of a source with tests in it, by line; nil for any
+// other file.
 func (c *Checks) Parts(change patch.Change) []Part {
-	kind := manifestOf(change.Path)
+	kind := c.partsOf(change.Path)
 	if class := c.Class(change.Path); kind == nil || class > 0 {
 		return nil
 	}
 	before, after, ok := texts(change)
 	if !ok {
-		return []Part{{Name: "the file as a whole", Line: 0, Check: true}}
+		return []Part{{Name: "the file as a whole", Line: 0, Check: true, Test: kind.tests}}
 	}
 	old, okOld := kind.split(before)
 	now, okNow := kind.split(after)
 	if !okOld || !okNow {
-		return []Part{{Name: "the file as a whole", Line: min(1, len(after)), Check: true}}
+		return []Part{{Name: "the file as a whole", Line: min(1, len(after)), Check: true, Test: kind.tests}}
 	}
 	var list []Part
 	for _, d := range differences(old, now) {
 		if d.is != plain {
-			list = append(list, Part{Name: d.name, Line: d.line, Check: d.is == decides})
+			list = append(list, Part{Name: d.name, Line: d.line, Check: d.is == decides, Test: kind.tests})
 		}
 	}
 	return list

@@ -39,6 +39,8 @@ type references struct {
 	libraries map[string]bool // shell scripts that the check and production source
 	calls     map[string]bool // words of the check's commands → one may decide
 	variables map[string]bool // names of variables in the check's scripts
+	mains     map[string]bool // Python programs that the check starts, and that are what is checked
+	doctests  bool            // something runs the examples in Python's documentation
 }
 
 // A finder finds references. Reading is bounded by the constants below; what lies beyond is not found.
@@ -78,7 +80,7 @@ type site struct {
 func findReferences(t Tree, seen *survey, s Scope) references {
 	n := &finder{seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, references: references{
 		fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
-		libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{},
+		libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
 	}}
 	for _, run := range s.Runs {
 		dir := path.Clean(run.Dir)
@@ -90,7 +92,16 @@ func findReferences(t Tree, seen *survey, s Scope) references {
 		n.commands(list, site{dir: dir, from: dir, start: dir})
 	}
 	n.globs = fewGlobs(n.globs)
+	n.doctests = n.doctests || seen.doctests || n.doctestsBySettings()
 	return n.references
+}
+
+// doctestsBySettings reports whether settings of pytest speak of doctests.
+func (n *finder) doctestsBySettings() bool {
+	return slices.ContainsFunc([]string{"pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "setup.cfg", "tox.ini"}, func(name string) bool {
+		src, ok := n.readOnce(path.Join(n.seen.sub, name), "doctest")
+		return ok && bytes.Contains(src, []byte("doctest"))
+	})
 }
 
 // commands follows commands that run one after the other.
@@ -231,6 +242,7 @@ func (n *finder) started(p string, c shelltext.Command, w site) {
 	kind := n.kind(p)
 	switch {
 	case kind == source && !n.isCheck(p):
+		n.mains[p] = true
 		return
 	case kind != source && (w.inner || kind == drives && c.Asked) && !checkName(p):
 		return

@@ -112,6 +112,12 @@ func (n *finder) tool(base string, args []string, w site) {
 	switch {
 	case slices.Contains(testRunners, base):
 		n.settings(args, w, settingFlags)
+		for _, arg := range args {
+			if glob, ok := strings.CutPrefix(arg, "--doctest-glob="); ok {
+				n.globs = append(n.globs, path.Join(literal(w.dir), "**", glob))
+			}
+			n.doctests = n.doctests || strings.HasPrefix(arg, "--doctest")
+		}
 		n.operands(args, w, n.tests)
 		if base == "bats" || base == "shellspec" || base == "prove" {
 			n.followTests(w)
@@ -314,6 +320,13 @@ func (n *finder) module(name string, args []string, c shelltext.Command, w site)
 		if len(c.Words) > 0 {
 			n.command(c, w)
 		}
+	case name == "doctest":
+		n.doctests = true
+		n.operands(args, w, func(word string, w site) {
+			if p := n.resolve(word, w); path.Ext(p) != ".py" { // of a program only the examples are the check
+				n.add(p)
+			}
+		})
 	case slices.Contains(testRunners, top) || slices.Contains(linters, name) || slices.Contains(checkTools, top):
 		n.tool(name, args, w)
 	default:

@@ -15,7 +15,7 @@ import (
 //
 // A change stays in a Makefile of the check when it is only of rules and variables that build the program, and in a
 // library of shell functions when it is only of what is tested (shell_library.go). A manifest that cannot be restored
-// by parts is restored as a whole.
+// by parts is restored as a whole. So are sources with tests in them (inline.go).
 func (c *Checks) Restore(changes []patch.Change) []patch.Change {
 	var rest []patch.Change
 	there := map[string]bool{} // files that the restored tree has, with a slash at the end
@@ -23,7 +23,7 @@ func (c *Checks) Restore(changes []patch.Change) []patch.Change {
 	for _, change := range changes {
 		class := c.Class(change.Path)
 		keep := class == 0 || class == 4 && c.stays(change)
-		if kind := manifestOf(change.Path); keep && kind != nil {
+		if kind := c.partsOf(change.Path); keep && kind != nil {
 			change, keep = kind.restoreParts(change)
 		}
 		if keep {

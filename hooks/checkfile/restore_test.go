@@ -23,6 +23,19 @@ const (
 	wasAll  = "\x00all"  // all of it is
 )
 
+// partNames writes parts as name:line, with "-" in front of those of dependencies.
+func partNames(parts []Part) string {
+	var names []string
+	for _, p := range parts {
+		name := fmt.Sprintf("%s:%d", p.Name, p.Line)
+		if !p.Check {
+			name = "-" + name
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
+}
+
 // A manifest is restored by its parts: before, after, what is left, and the parts that the review reports.
 func TestRestoreParts(t *testing.T) {
 	t.Parallel()
@@ -153,15 +166,7 @@ func TestRestoreParts(t *testing.T) {
 	} {
 		change := patch.Change{Path: c.path, Before: regular(c.before), After: regular(c.after)}
 		checks := NewChecks(files{c.path: c.before}.tree(), Scope{})
-		var parts []string
-		for _, p := range checks.Parts(change) {
-			name := fmt.Sprintf("%s:%d", p.Name, p.Line)
-			if !p.Check {
-				name = "-" + name
-			}
-			parts = append(parts, name)
-		}
-		if got := strings.Join(parts, " "); got != c.parts {
+		if got := partNames(checks.Parts(change)); got != c.parts {
 			t.Errorf("%s\n%s\nparts %q\n want %q", c.path, c.after, got, c.parts)
 		}
 		left := checks.Restore([]patch.Change{change})

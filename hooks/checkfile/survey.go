@@ -3,6 +3,7 @@ package checkfile
 // The survey of a tree: what its sources import, and which of them are tests, helpers of tests, or production.
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -50,6 +51,9 @@ type survey struct {
 	data      []string // files that can be data, sorted
 	globs     map[*unit][]string
 	ships     *shipping // nil: nothing can be read
+	doctests  bool      // a source of Python speaks of doctests
+
+	onlyForTests map[string]bool // modules of Rust that only tests compile
 
 	nodePackages []string // package.json files, not of dependencies
 }
@@ -60,7 +64,7 @@ func newSurvey(t Tree, sub string, failing []string) *survey {
 	s := &survey{
 		Index: lang.NewIndex(paths, sub), sub: sub, units: map[string]*unit{}, dirUnits: map[string][]*unit{},
 		codeBelow: map[string]bool{}, dataBelow: map[string]bool{}, dataBases: map[string]bool{},
-		globs: map[*unit][]string{},
+		globs: map[*unit][]string{}, onlyForTests: map[string]bool{},
 	}
 	for _, p := range paths {
 		s.note(p)
@@ -126,9 +130,13 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 		u := s.unit(p)
 		files, testing := lang.Imports(s.Index, p, src)
 		u.testing = u.testing || testing
+		s.doctests = s.doctests || path.Ext(p) == ".py" && bytes.Contains(src, []byte("doctest"))
 		u.sure = u.sure && lang.HasTest(p, src) // test_utils.py without a test may be anything
 		for _, f := range files {
 			s.link(u, s.unit(f))
+		}
+		for _, f := range lang.TestModules(s.Index, p, src) {
+			s.onlyForTests[f] = true
 		}
 		s.literals(u, p, src)
 	}

@@ -42,7 +42,7 @@ var (
 	}
 	perText = []func(*edit) findings{
 		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cLibraryExits, cReplacements,
-		replacements, pyEquals, detections, catchAlls, deadCode,
+		replacements, pyEquals, rustExits, rustEqual, detections, catchAlls, deadCode,
 	}
 )
 

@@ -77,9 +77,12 @@ func parts(e *edit) (found findings) {
 	list := e.of.checks.Parts(e.change)
 	for _, part := range list {
 		line := part.Line - 1
-		if part.Check {
+		switch {
+		case part.Test:
+			found.add(e, rules.CheckFile, line, false, "a test in a source: %s; the second check has it as it was", part.Name)
+		case part.Check:
 			found.add(e, rules.CheckConfig, line, false, "%s; the second check has it as it was", part.Name)
-		} else {
+		default:
 			found.add(e, rules.DependencyChanged, line, false, "%s", part.Name)
 		}
 	}

@@ -163,7 +163,7 @@ type Language struct {
 }
 
 // languages lists them all. The rules for every language are everywhere, builds and secrets.
-var languages = []*Language{&golang, &assembly, &python, &javascript, &c, &shell, &perl, &makefile, &yaml}
+var languages = []*Language{&golang, &assembly, &python, &javascript, &c, &shell, &perl, &rust, &makefile, &yaml}
 
 // For returns what is known of a language, by its name in internal/lang; an empty one for others.
 func For(name string) *Language {

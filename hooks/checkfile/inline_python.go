@@ -1,0 +1,112 @@
+package checkfile
+
+import (
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+)
+
+var (
+	pythonScope = lazyregexp.New(`^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)`)
+	topAssert   = lazyregexp.New(`^assert\b`)
+	mainBlock   = lazyregexp.New(`^if\b.*__name__`)
+	asserting   = lazyregexp.New(`(?m)^\s*(?:assert\b|raise\s+AssertionError\b)|\bdoctest\.|\bunittest\.`)
+)
+
+// splitPython splits a source into its tests and the rest: the documentation with examples, if doctests; what is
+// asserted at the top level, and a block for `__name__ == "__main__"` that asserts, if main.
+func splitPython(src string, doctests, main bool) ([]piece, bool) {
+	var (
+		found  []extent
+		scopes []string // what the line is in, by their indents
+		widths []int
+	)
+	for _, l := range pythonLines(src) {
+		text := src[l.from:l.to]
+		if m := pythonScope().FindStringSubmatch(text); m != nil {
+			for len(widths) > 0 && widths[len(widths)-1] >= len(m[1]) {
+				scopes, widths = scopes[:len(scopes)-1], widths[:len(widths)-1]
+			}
+			scopes, widths = append(scopes, m[2]), append(widths, len(m[1]))
+			continue
+		}
+		trimmed := strings.TrimLeft(text, " \t")
+		switch {
+		case len(found) > 0 && l.from < found[len(found)-1].to: // in a block
+		case doctests && documents(trimmed) && strings.Contains(text, ">>>"):
+			found = append(found, extent{from: l.from, to: l.to, in: strings.Join(scopes, "."), name: "examples of " + strings.Join(append([]string{"the module"}, scopes...), "."), value: examples(text)})
+		case main && topAssert().MatchString(text):
+			found = append(found, extent{from: l.from, to: l.to, name: "assert", value: strings.TrimSpace(text)})
+		case main && mainBlock().MatchString(text):
+			if end := blockEnd(src, l.to); asserting().MatchString(src[l.from:end]) {
+				found = append(found, extent{from: l.from, to: end, name: "what it asserts as a program", value: strings.TrimSpace(src[l.from:end])})
+			}
+		}
+	}
+	return pieces(src, found), true
+}
+
+// documents reports whether a line begins with a string over lines.
+func documents(line string) bool {
+	line = strings.TrimLeft(line, "rRuUbB")
+	return strings.HasPrefix(line, `"""`) || strings.HasPrefix(line, "'''")
+}
+
+// examples returns the examples of a documentation: from each >>> to the next empty line.
+func examples(text string) string {
+	var b strings.Builder
+	in := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		in = in && line != "" || strings.HasPrefix(line, ">>>")
+		if in {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// blockEnd returns where the block whose first line begins at from ends: before the next line without an indent.
+func blockEnd(src string, from int) int {
+	end := from
+	for at := from; at < len(src); {
+		next := lineAfter(src, at)
+		line := src[at:next]
+		switch {
+		case strings.TrimSpace(line) == "":
+		case line[0] == ' ' || line[0] == '\t':
+			end = next
+		default:
+			return end
+		}
+		at = next
+	}
+	return end
+}
+
+// pythonLines returns the logical lines of a source: a line end in brackets or in a string ends none.
+func pythonLines(src string) (lines []extent) {
+	kinds := lang.Mark("py", src)
+	from, depth := 0, 0
+	for i := range len(src) {
+		if kinds[i] != lang.InCode {
+			if src[i] != '\n' || kinds[i] == lang.InString {
+				continue
+			}
+		}
+		switch c := src[i]; {
+		case c == '(' || c == '[' || c == '{':
+			depth++
+		case c == ')' || c == ']' || c == '}':
+			depth = max(0, depth-1)
+		case c == '\n' && depth == 0 && (i == 0 || src[i-1] != '\\'):
+			lines = append(lines, extent{from: from, to: i + 1})
+			from = i + 1
+		}
+	}
+	if from < len(src) {
+		lines = append(lines, extent{from: from, to: len(src)})
+	}
+	return lines
+}

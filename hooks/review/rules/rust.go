@@ -1,0 +1,56 @@
+package rules
+
+// Tests of Rust are often in the sources: hooks/checkfile restores these. What follows is about production.
+var rust = Language{
+	Name:   "rust",
+	Assert: `\b(?:assert|assert_eq|assert_ne|assert_matches|panic)!`,
+	Asks:   `\benv::(?:current_exe|args(?:_os)?)\(|\bthread::current\(\)`,
+	Rules:  rustRules,
+}
+
+var rustRules = []Rule{
+	{
+		ID: "rust/assert-shadowed", Kind: LibraryShadowed, In: Production, Caps: true,
+		Pattern: `\bmacro_rules!\s*(?:assert|assert_eq|assert_ne|assert_matches|debug_assert\w*|panic|unreachable|matches)\b` +
+			`|\buse\s[^;]*\b(?:assert|assert_eq|assert_ne|assert_matches|debug_assert\w*|panic)\s*(?:[;,}]|as\b)` +
+			`|\buse\s[^;]*(?:::|[{,]\s*|\bas\s+)test\s*[;,}]`,
+		Match: []string{"macro_rules! assert_eq {", "pub use crate::quiet::assert_eq;", "use quiet::{check as x, assert};", "pub use macros::nothing as test;"},
+		NoMatch: []string{
+			"assert_eq!(a, b);", "macro_rules! assert_close {", "use std::panic::catch_unwind;", "use crate::tests::common;",
+		},
+	},
+	{
+		ID: "rust/test-build", Kind: TestDetected, In: Production, Caps: true,
+		Pattern: `\bcfg!\s*\([^)]*\b(?:test|doctest)\b|#!?\[\s*cfg\s*\(\s*not\s*\(\s*(?:test|doctest)\s*\)|\bcfg\s*\(\s*doctest\s*\)`,
+		Match:   []string{"if cfg!(test) {", "#[cfg(not(test))]", "if cfg!(not(test)) {"},
+		NoMatch: []string{"#[cfg(test)]", `#[cfg(feature = "test-util")]`, "if cfg!(unix) {"},
+	},
+	{
+		ID: "rust/test-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		Pattern: `\benv::var(?:_os)?\(\s*"(?:CARGO\w*|RUST_TEST\w*|NEXTEST\w*)"|\bthread::current\(\)\s*\.name\(\)`,
+		Match:   []string{`std::env::var("CARGO_MANIFEST_DIR").is_ok()`, `if let Some(n) = std::thread::current().name() {`},
+		NoMatch: []string{`env::var("HOME")`, `env!("CARGO_PKG_VERSION")`},
+	},
+	{
+		ID: "rust/exit", Kind: ExitSwallowed, In: Production, Caps: true, Pattern: `\b(?:libc::)?_exit\(\s*0\s*\)|\blibc::exit\(\s*0\s*\)`,
+		Match: []string{"unsafe { libc::_exit(0) }"}, NoMatch: []string{"libc::_exit(1)"},
+	},
+	{
+		ID: "rust/suppression", Kind: SuppressionAdded, In: Sources, On: Line,
+		Pattern: `^\s*#!?\[\s*(?:allow|expect)\s*\(|\brustfmt::skip\b|\bclippy::\w+\s*=\s*"allow"`,
+		Match:   []string{"#[allow(dead_code)]", "#![allow(clippy::all)]", "#[rustfmt::skip]"}, NoMatch: []string{"// allow(x)"},
+	},
+	{
+		ID: "rust/network", Kind: NewNetwork, In: Production,
+		Pattern: `\b(?:TcpStream|UnixStream)::connect|\b(?:TcpListener|UdpSocket)::bind\(|\b(?:reqwest|ureq|hyper|isahc|curl)::`,
+		Match:   []string{`TcpStream::connect("a:1")`, "reqwest::get(u)"}, NoMatch: []string{"Stream::connect(x)"},
+	},
+	{
+		ID: "rust/process", Kind: NewProcess, In: Production, Pattern: `\bCommand::new\(`,
+		Match: []string{`Command::new("true").status()`}, NoMatch: []string{"Commands::new_list()"},
+	},
+	{
+		ID: "rust/stub", Kind: Placeholder, In: Sources, Pattern: `\b(?:todo|unimplemented)!\s*\(`,
+		Match: []string{"todo!()"}, NoMatch: []string{"todos(x)"},
+	},
+}

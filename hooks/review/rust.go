@@ -1,0 +1,78 @@
+package review
+
+import (
+	"path"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+)
+
+var (
+	rustExit   = lazyregexp.New(`\bprocess::exit\(\s*0\s*\)`)
+	rustMain   = lazyregexp.New(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
+	rustEquals = lazyregexp.New(`\bfn\s+(eq|ne)\s*\(\s*&self\b`)
+)
+
+// rustExits reports ends with success in a library: exit_swallowed. They end the program of the tests with success.
+func rustExits(e *edit) (found findings) {
+	if e.language != "rust" || !e.production() || !e.exists() || rustMain().MatchString(text(e.change.Before)) ||
+		path.Base(e.path) == "main.rs" || path.Base(e.path) == "build.rs" || lang.InFolder(e.path, []string{"bin"}) {
+		return nil
+	}
+	for _, j := range e.fresh {
+		if rustExit().MatchString(e.after.code(j)) {
+			found.add(e, rules.ExitSwallowed, j, true, "a library ends the program with success: %s", e.after.trimmed(j))
+		}
+	}
+	return found
+}
+
+// rustEqual reports an eq that is nothing but true, assertion_removed: its value is equal to whatever a test expects.
+func rustEqual(e *edit) (found findings) {
+	if e.language != "rust" || !e.production() || !e.exists() {
+		return nil
+	}
+	for i := range e.after.lines {
+		m := rustEquals().FindStringSubmatch(e.after.code(i))
+		if m == nil {
+			continue
+		}
+		body, touched := e.rustBody(i)
+		always := map[string][]string{"eq": {"true", "returntrue", "!false"}, "ne": {"false", "returnfalse", "!true"}}[m[1]]
+		for _, value := range always {
+			if touched && (body == value || strings.HasSuffix(body, ";"+value)) && !strings.Contains(body, "if") && !strings.Contains(body, "self") {
+				found.add(e, rules.AssertionRemoved, i, true, equalToAll, e.after.trimmed(i))
+			}
+		}
+	}
+	return found
+}
+
+// rustBody returns the body of the function in line at, without blanks and its last semicolon, and whether a line of the
+// function is new.
+func (e *edit) rustBody(at int) (body string, touched bool) {
+	depth, begun := 0, false
+	var b strings.Builder
+	for j := at; j < min(at+20, len(e.after.lines)); j++ {
+		touched = touched || e.isFresh(j)
+		for _, c := range e.after.code(j) {
+			switch {
+			case c == '{':
+				begun = true
+				if depth++; depth == 1 {
+					continue
+				}
+			case c == '}':
+				if depth--; depth == 0 {
+					return strings.TrimSuffix(b.String(), ";"), touched
+				}
+			}
+			if begun && c != ' ' && c != '\t' {
+				b.WriteRune(c)
+			}
+		}
+	}
+	return "", touched
+}
