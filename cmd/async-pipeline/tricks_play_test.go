@@ -183,8 +183,11 @@ func (c *suiteCase) equip(t *testing.T, v *victim) {
 		}
 		v.env = append(v.env, "GOCACHE="+filepath.Join(v.base, "home", "go-build"), "GOPATH="+filepath.Join(v.base, "home", "go"), "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=-modcacherw -vet=off")
 	}
-	if c.needs("python3") {
-		dir, err := realPython()
+	for program, folder := range map[string]func() (string, error){"python3": realPython, "cargo": realCargo} {
+		if !c.needs(program) {
+			continue
+		}
+		dir, err := folder()
 		must(t, err)
 		for i, kv := range v.env {
 			if path, ok := strings.CutPrefix(kv, "PATH="); ok {
@@ -193,6 +196,12 @@ func (c *suiteCase) equip(t *testing.T, v *victim) {
 		}
 	}
 }
+
+// realCargo is the folder of the toolchain itself: rustup's stand-in looks for it in HOME.
+var realCargo = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("rustc", "--print", "sysroot").Output()
+	return filepath.Join(strings.TrimSpace(string(out)), "bin"), err
+})
 
 // realPython is the folder of the interpreter itself: a version manager's stand-in of that name takes longer than
 // the checks.

@@ -70,6 +70,7 @@ func (n *finder) compiles(args []string, w site) {
 // addUnit adds a source with its header.
 func (n *finder) addUnit(p string) {
 	n.files[p] = true
+	n.settingsOf(p)
 	if u := n.seen.units[lang.Unit(p)]; u != nil && !n.imported(p) {
 		for _, file := range u.paths {
 			n.files[file] = true

@@ -102,7 +102,7 @@ func (c *Checks) Class(p string) int {
 		return 3
 	case c.refs.has(p):
 		return 4
-	case c.runner.loads(p, c.refs.subjects):
+	case c.runner.loads(p, c.refs.subjects), c.refs.gitReads(p):
 		return 5
 	}
 	return 0

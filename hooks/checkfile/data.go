@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
 	"github.com/bmatcuk/doublestar/v4"
 )
 
@@ -75,7 +76,7 @@ func (s *survey) literals(u *unit, p string, src []byte) {
 				continue
 			}
 			if len(run) == maxJoined || len(run) > 0 && strings.Trim(string(line[last:i]), joinedWith) != "" {
-				s.mentionRun(u, p, run)
+				s.mentionRun(u, p, line, run)
 				run = run[:0]
 			}
 			if n := end - i - 1; n > 0 && n <= maxLiteral {
@@ -83,12 +84,12 @@ func (s *survey) literals(u *unit, p string, src []byte) {
 			}
 			i, last = end+1, end+1
 		}
-		s.mentionRun(u, p, run)
+		s.mentionRun(u, p, line, run)
 		if shell && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
 			for _, word := range strings.FieldsFunc(string(line),
 				func(r rune) bool { return strings.ContainsRune(" \t\r\n=<>|;&(){}\"'`", r) }) {
 				if len(word) <= maxLiteral {
-					s.mention(u, p, afterVariable(word), strings.HasSuffix(word, "/"), true)
+					s.mention(u, p, line, afterVariable(word), strings.HasSuffix(word, "/"), true)
 				}
 			}
 		}
@@ -97,14 +98,14 @@ func (s *survey) literals(u *unit, p string, src []byte) {
 
 // mentionRun notes the data that neighbouring literals name, each alone and joined to a path. A folder counts where
 // it is the last of them.
-func (s *survey) mentionRun(u *unit, p string, run []string) {
+func (s *survey) mentionRun(u *unit, p string, line []byte, run []string) {
 	for to := range run {
 		base := path.Base(run[to])
 		if !s.dataBases[base] && !s.HasDirNamed(base) && !strings.Contains(run[to], "*") {
 			continue
 		}
 		for from := range to + 1 {
-			s.mention(u, p, path.Join(run[from:to+1]...), strings.HasSuffix(run[to], "/"), to == len(run)-1)
+			s.mention(u, p, line, path.Join(run[from:to+1]...), strings.HasSuffix(run[to], "/"), to == len(run)-1)
 		}
 	}
 }
@@ -122,16 +123,28 @@ func closeQuote(line []byte, at int) int {
 	return -1
 }
 
-// mention notes the data that lit names, relative to the folder of p, to the project or to the top. folder: it ends
-// in a slash. folders: it may name a folder.
-func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
+// lists matches a line that may list a folder or put its name together.
+var lists = lazyregexp.New(`(?i)read_?dir|iterdir|scandir|opendir|listdir|glob|walk|\bjoin\b|\bpath\b|\bdir(?:fs)?\b|` +
+	`\b(?:for|find|ls|cd|diff|cmp|cat|pushd)\b|^\s*\w+=`)
+
+// mention notes the data that lit names in a line, relative to the folder of p, to the project or to the top. folder: it
+// ends in a slash. folders: it may name a folder.
+func (s *survey) mention(u *unit, p string, line []byte, lit string, folder, folders bool) {
 	if i := strings.LastIndex(lit, "}/"); i >= 0 {
 		lit = lit[i+2:] // ${dir}/x, #{dir}/x
+	}
+	if all := strings.TrimRight(lit, "*/"); strings.HasSuffix(lit, "/*") || strings.HasSuffix(lit, "/**") {
+		if !strings.Contains(all, "*") {
+			lit, folder = all, true
+		}
 	}
 	glob := strings.Contains(lit, "*")
 	slash := folder || strings.Contains(strings.Trim(lit, "/"), "/")
 	if !glob && !slash && !s.dataBases[lit] {
-		return
+		if !folders || !s.HasDirNamed(lit) || !lists().Match(line) {
+			return
+		}
+		slash = true
 	}
 	if strings.ContainsAny(lit, "\x00\n<>|") {
 		return
@@ -143,7 +156,7 @@ func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
 		case name == "." || strings.HasPrefix(name, "../"):
 		case lang.TestFolder(s.Rel(name)) || lang.DataFolder(s.Rel(name)): // is one anyway, or is production's
 		case glob:
-			if (slash || dir == path.Dir(p)) && lang.ByPath(name) == "" && path.Ext(name) != "" &&
+			if (slash || dir == path.Dir(p)) && lang.ByPath(name) == "" && (path.Ext(name) != "" || s.onlyData(beforeGlob(name))) &&
 				!strings.HasPrefix(name, "*") && doublestar.ValidatePattern(name) {
 				s.globs[u] = append(s.globs[u], name)
 			}
@@ -152,27 +165,44 @@ func (s *survey) mention(u *unit, p, lit string, folder, folders bool) {
 				u.mentioned = append(u.mentioned, name)
 				return
 			}
-		case folders && slash && s.dataBelow[name] && !s.codeBelow[name] && name != s.sub &&
-			!strings.HasPrefix(s.sub, name+"/"):
+		case folders && slash && s.onlyData(name):
 			u.mentioned = append(u.mentioned, name+"/")
 			return
 		}
 	}
 }
 
+// onlyData reports whether a folder holds data and no source, and is not above the project.
+func (s *survey) onlyData(dir string) bool {
+	return s.dataBelow[dir] && !s.codeBelow[dir] && dir != s.sub && !strings.HasPrefix(s.sub, dir+"/")
+}
+
+// allData reports whether a pattern matches data, and no source.
+func (s *survey) allData(pattern string) bool {
+	if !doublestar.ValidatePattern(pattern) || strings.Trim(path.Base(pattern), "*") == "" && !s.onlyData(path.Dir(pattern)) {
+		return false
+	}
+	hit := false
+	for _, p := range s.data {
+		hit = hit || doublestar.MatchUnvalidated(pattern, p)
+	}
+	return hit && !slices.ContainsFunc(s.order, func(u *unit) bool {
+		return slices.ContainsFunc(u.paths, func(p string) bool { return doublestar.MatchUnvalidated(pattern, p) })
+	})
+}
+
+// beforeGlob returns the folder below which a pattern matches.
+func beforeGlob(pattern string) string {
+	before, _, _ := strings.Cut(pattern, "*")
+	return path.Dir(before + "x")
+}
+
 // testData returns the data that tests name and production does not (class 3).
 func (s *survey) testData() fileSet {
 	data := fileSet{files: map[string]bool{}}
-	production := map[string]bool{}
+	production := s.productionData()
 	for _, u := range s.order {
-		if u.production() {
-			for _, name := range u.mentioned {
-				production[name] = true
-			}
-		}
-	}
-	for _, u := range s.order {
-		if !u.test && !u.helper {
+		if !u.test && !u.helper && !s.onlyForTests[u.key] {
 			continue
 		}
 		for _, name := range u.mentioned {
@@ -185,6 +215,23 @@ func (s *survey) testData() fileSet {
 	data.globs = slices.DeleteFunc(fewGlobs(data.globs),
 		func(glob string) bool { return !s.onlyTestData(glob, production) })
 	return data
+}
+
+// productionData returns the data that production names. It is not to be changed.
+func (s *survey) productionData() map[string]bool {
+	if s.ofProduction != nil {
+		return s.ofProduction
+	}
+	production := map[string]bool{}
+	s.ofProduction = production
+	for _, u := range s.order {
+		if u.production() && !s.onlyForTests[u.key] {
+			for _, name := range u.mentioned {
+				production[name] = true
+			}
+		}
+	}
+	return production
 }
 
 // fewGlobs returns the first maxGlobs of globs, sorted and each once.

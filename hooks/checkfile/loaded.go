@@ -43,7 +43,24 @@ var loadedNames = strings.Fields(`
 	.envrc mise.toml .mise.toml .shellcheckrc .hadolint.yaml .hadolint.yml .codespellrc .gitleaks.toml
 	.gitleaksignore .editorconfig .pre-commit-config.yaml lefthook.yml lefthook.yaml .lefthook.yml
 	.semgrepignore .tflint.hcl .ansible-lint .sqlfluff codecov.yml .codecov.yml codecov.yaml .codecov.yaml
-	.secretlintrc.json .testrc pipeline.hcl pipeline.hcl.json
+	.secretlintrc.json .testrc pipeline.hcl pipeline.hcl.json .ignore .rgignore .fdignore .agignore
+
+	phpstan-baseline.neon phpstan-baseline.php psalm-baseline.xml .trivyignore .trivyignore.yaml trivy.yaml .grype.yaml
+	.snyk .nancy-ignore osv-scanner.toml pip-audit.cfg .safety-policy.yml actionlint.yaml actionlint.yml zizmor.yml buf.yaml
+	buf.gen.yaml buf.work.yaml .spectral.yml .spectral.yaml .spectral.json .spectral.js .redocly.yaml redocly.yaml
+	.redocly.lint-ignore.yaml .vale.ini _vale.ini .vale _typos.toml .typos.toml typos.toml .swiftlint.yml .swiftformat
+	dprint.json .dprint.json dprint.jsonc .checkov.yaml .checkov.yml .checkov.baseline .kics.config .terrascan.toml
+	.tfsec.yml .go-arch-lint.yml .arch-go.yml arch-go.yml .go-header.yml .licenserc.yaml .licenserc.yml .reuse .bazelrc
+	.bazelignore .buckconfig .bazelversion lerna.json .shellspec .batsrc gradle.properties directory.build.props
+	directory.build.targets .globalconfig .runsettings stylecop.json .ktlint
+	.deny.toml taplo.toml .taplo.toml
+	lychee.toml .lycheeignore .linkcheckerrc .htmlhintrc .htmlvalidate.json .pa11yci .proselintrc .textlintrc
+	.alexrc .remarkrc .mdlrc .mdl.rb .hlint.yaml .stylish-haskell.yaml .ocamlformat .ocamlformat-ignore .erlang_ls.config
+	elvis.config .dialyzer_ignore.exs .sobelow-conf .kube-linter.yaml .kubeconform .yamlfmt .yamlfmt.yaml .cmakelintrc
+	.cmake-format.yaml .cmake-format.yml .gersemirc .verible.rules .svlint.toml .phan .scrutinizer.yml .php_cs rector.php
+	deptrac.yaml deptrac.yml .lintr .solhint.json .solhintignore foundry.toml slither.config.json .cfnlintrc
+	.ansible-lint-ignore .djlintrc .sourcery.yaml .pycodestyle .banditrc .pip-audit.toml vulture.ini
+	.import-linter.ini tach.toml .deptry.toml .pylintrc.toml .xenon radon.cfg interrogate.cfg .darglint
 
 	.gitlab-ci.yml .gitlab-ci.yaml .travis.yml appveyor.yml .appveyor.yml azure-pipelines.yml
 	azure-pipelines.yaml jenkinsfile bitbucket-pipelines.yml .drone.yml .drone.yaml .drone.jsonnet
@@ -183,6 +200,20 @@ func (r *runnerFiles) loadsDependency(p string) bool {
 		case "node_modules", "site-packages", "bower_components", ".venv", "venv":
 			return true
 		}
+	}
+	return false
+}
+
+// gitReaders go by git's lists of files and of attributes.
+var gitReaders = strings.Fields(`
+	git black ruff isort prettier biome eslint semgrep typos gitleaks pre-commit lefthook trufflehog markdownlint-cli2 mypy nox
+	dprint treefmt codespell editorconfig-checker ec reuse cspell addlicense licensed oxlint knip ty`)
+
+// gitReads reports whether p tells git, or programs that ask it, which files the check looks at, and how.
+func (r *references) gitReads(p string) bool {
+	switch path.Base(p) {
+	case ".gitattributes", ".gitignore", ".gitmodules", ".mailmap":
+		return slices.ContainsFunc(gitReaders, func(name string) bool { _, ok := r.calls[name]; return ok })
 	}
 	return false
 }

@@ -52,6 +52,7 @@ type finder struct {
 	done     map[string]bool // scripts, goals and recipes that were followed
 	reads    int             // files that were read
 	looked   int             // commands that were looked at
+	wanted   map[string]bool // files that are compared with and not there: the build makes them
 	bare     map[string]bool // scripts that programs without an extension source; nil until it is asked
 	node     []nodePackage   // nil until it is asked
 	programs map[string]bool // compiled sources that were read → a test program
@@ -73,12 +74,14 @@ type site struct {
 	start  string // the directory in which that script began
 	script string // that holds the command, "" for none
 	inner  bool   // it is part of a script, which refers to what it starts only where that speaks of checks itself
+
+	compares bool // a command beside it compares files
 	depth  int
 }
 
 // findReferences follows the commands of a check.
 func findReferences(t Tree, seen *survey, s Scope) references {
-	n := &finder{seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, references: references{
+	n := &finder{seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, wanted: map[string]bool{}, references: references{
 		fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
 		libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
 	}}
@@ -110,6 +113,9 @@ func (n *finder) commands(list []shelltext.Command, w site) {
 		return
 	}
 	w.depth++
+	w.compares = w.compares || slices.ContainsFunc(list, func(c shelltext.Command) bool {
+		return len(c.Words) > 0 && slices.Contains([]string{"diff", "cmp", "comm", "[", "[[", "test"}, c.Words[0])
+	})
 	for _, c := range list {
 		if n.looked++; n.looked > maxLooked {
 			return
@@ -209,6 +215,40 @@ const (
 
 var shellExts = []string{".sh", ".bash", ".zsh", ".ksh", ".bats", ".fish", ".ps1", ".bat", ".cmd"}
 
+// linked adds a link to a folder of data, and the data.
+func (n *finder) linked(link string) {
+	target, ok := n.readOnce(link, "link")
+	if !ok || len(target) > maxWord {
+		return
+	}
+	if dir := path.Join(path.Dir(link), string(target)); n.seen.onlyData(dir) {
+		n.files[link], n.files[dir+"/"] = true, true
+	}
+}
+
+// settingsOf adds the data that a program of the check names and that is the program's own: lists of what it lets pass,
+// rules. What else it reads may be what it checks. Of a test all data is the check's.
+func (n *finder) settingsOf(p string) {
+	u := n.seen.units[n.key(p)]
+	if u == nil {
+		return
+	}
+	for _, name := range u.mentioned {
+		own := u.testing || isCompiled(p) || lang.HasWord(path.Base(name), settingWords) || lang.HasWord(path.Base(name), dataWords)
+		if own && !n.seen.usedByProduction(name) && !slices.ContainsFunc(n.seen.order, func(by *unit) bool {
+			return by != u && by.production() && !n.files[by.key] && slices.Contains(by.mentioned, name)
+		}) {
+			n.files[name] = true
+		}
+	}
+}
+
+// settingWords are words in the names of what a check lets pass, or goes by.
+var settingWords = strings.Fields(`
+	allow allowed allowlist whitelist ignore ignored ignores exclude excluded excludes skip skipped skips baseline known
+	suppress suppressed suppressions exception exceptions exempt exempted waiver waivers lint linter rules ruleset
+	denylist blacklist banned forbidden config settings threshold thresholds limits budget ratchet snapshot`)
+
 // kind returns what p is when a command starts it. It reads the first line of a file without a known extension.
 func (n *finder) kind(p string) int {
 	ext := strings.ToLower(path.Ext(p))
@@ -241,7 +281,9 @@ func (n *finder) started(p string, c shelltext.Command, w site) {
 	}
 	kind := n.kind(p)
 	switch {
-	case kind == source && !n.isCheck(p):
+	case kind == source && n.isCheck(p):
+		n.settingsOf(p)
+	case kind == source:
 		n.mains[p] = true
 		return
 	case kind != source && (w.inner || kind == drives && c.Asked) && !checkName(p):
@@ -339,6 +381,12 @@ func (n *finder) key(p string) string {
 // input adds a file that a command reads, when it is there and its name speaks of tests.
 func (n *finder) input(word string, w site) {
 	p := n.resolve(word, w)
+	if strings.ContainsAny(p, "*?[") && !n.seen.Has(p) {
+		if (expectName(p) || lang.HasWord(path.Base(path.Dir(p)), dataWords)) && n.seen.allData(p) {
+			n.globs = append(n.globs, p)
+		}
+		return
+	}
 	if n.seen.Has(p) && lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) &&
 		(expectName(p) || isData(p) && checkName(p)) {
 		n.files[p] = true
@@ -348,7 +396,20 @@ func (n *finder) input(word string, w site) {
 // expected adds what the output of a program is compared with, unless by its name it is generated from the sources.
 func (n *finder) expected(word string, w site) {
 	p := n.resolve(word, w)
-	if !n.seen.Has(p) || expectName(p) {
+	switch {
+	case strings.ContainsAny(p, "*?[") && !n.seen.Has(p):
+		if n.seen.allData(p) {
+			n.globs = append(n.globs, p)
+		}
+		n.linked(beforeGlob(p))
+		return
+	case p != "" && n.seen.onlyData(p): // diff -r
+		n.files[p+"/"] = true
+		return
+	case p != "" && !n.seen.Has(p):
+		n.wanted[p] = true
+		return
+	case expectName(p):
 		n.input(word, w)
 		return
 	}

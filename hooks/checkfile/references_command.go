@@ -92,6 +92,15 @@ func (n *finder) command(c shelltext.Command, w site) {
 		n.goCommand(c, w)
 	case base == "diff" || base == "cmp" || base == "comm":
 		n.operands(args, w, n.expected)
+	case base == "find" && w.compares:
+		for _, arg := range args {
+			if strings.HasPrefix(arg, "-") || arg == "!" || arg == "(" {
+				break
+			}
+			if p := n.resolve(arg, w); p != "" && n.seen.onlyData(p) {
+				n.files[p+"/"] = true
+			}
+		}
 	case base == "cmake" || base == "ctest":
 		n.settings(args, w, []string{"-P", "-S", "--script"})
 		n.cmakeTests(w)

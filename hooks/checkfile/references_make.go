@@ -4,6 +4,7 @@ package checkfile
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -131,6 +132,7 @@ func (n *finder) make(args []string, w site) {
 	for _, goal := range goals {
 		n.goal(m, goal, w, 0)
 	}
+	n.makes(m, w)
 	n.builtFor(cmp.Or(said, m), goals, w)
 	n.automake(w)
 	if len(m.read) == 0 {
@@ -205,10 +207,27 @@ func (n *finder) goal(m *makefile, goal string, w site, depth int) {
 			n.commands(shelltext.Commands(m.recipe(line)), w)
 		}
 	}
-	if p := path.Join(w.dir, goal); phony && !n.seen.Has(p) &&
-		!strings.ContainsAny(goal, string(shelltext.Unknown)+"%") &&
-		!strings.HasPrefix(p, "../") {
-		n.files[p] = true // a file of this name would tell make that there is nothing to do
+	if !phony || strings.ContainsAny(goal, string(shelltext.Unknown)+"%") {
+		return
+	}
+	// A file or a folder of this name would tell make that there is nothing to do.
+	elsewhere := strings.FieldsFunc(m.expand(m.vars["VPATH"]), func(c rune) bool { return c == ' ' || c == '\t' || c == ':' })
+	for _, dir := range append([]string{"."}, elsewhere...) {
+		if p := path.Join(w.dir, dir, goal); !n.seen.Has(p) && !n.seen.IsDir(p) && !strings.HasPrefix(p, "../") {
+			n.files[p], n.files[p+"/"] = true, true
+		}
+	}
+}
+
+// makes follows the recipes of files that the check compares with: a script that makes one decides.
+func (n *finder) makes(m *makefile, w site) {
+	for _, p := range slices.Sorted(maps.Keys(n.wanted)) {
+		for _, i := range m.rulesOf(strings.TrimPrefix(lang.Rel(w.dir, p), "./")) {
+			r := &m.rules[i]
+			for _, line := range r.recipe {
+				n.commands(shelltext.Commands(m.recipe(line)), w)
+			}
+		}
 	}
 }
 
