@@ -169,7 +169,7 @@ func TestClassGo(t *testing.T) {
 		0 internal/test/clock/clock.go  # production imports it
 		0 internal/test/clock/new.go
 		2 internal/test/clock/clock_test.go internal/test/other/o.go check/check.go check/more.go
-		0 vat/vat.go  # only a test of another package imports it, it is code under test
+		2 vat/vat.go  # only the test of another package imports it, and that is about its own
 		0 fixtures/seed.json  # production embeds it
 		3 fixtures/sub/seed.json
 		0 web/testdata/page.html prodlib/testing_utils/u.go broken.go attestation.go

@@ -111,6 +111,10 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 			if src, err := read(p); err == nil && len(src) <= maxSource {
 				s.AddGoModule(path.Dir(p), src)
 			}
+		case path.Base(p) == "package.json":
+			if src, err := read(p); err == nil && len(src) <= maxSource {
+				s.AddNodePackage(path.Dir(p), src)
+			}
 		case lang.ByPath(p) == "":
 		case s.unit(p).test:
 			tests = append(tests, p)
@@ -248,9 +252,9 @@ func (s *survey) findProduction() bool {
 	return changed
 }
 
-// onlyTests reports whether u is a helper: tests use it, nothing else does, and its name or a testing library that it
-// imports marks it as theirs. Without the last condition, the code under test would count as a helper in every
-// library.
+// onlyTests reports whether u is a helper: tests use it, nothing else does, and its name, a testing library that it
+// imports, or what its tests are about marks it as theirs. Without the last condition, the code under test would count as
+// a helper in every library.
 func (s *survey) onlyTests(u *unit) bool {
 	if u.tool || lang.ByPath(u.key) == "" {
 		return false
@@ -279,7 +283,19 @@ func (s *survey) onlyTests(u *unit) bool {
 		dirSure, dirMaybe := lang.HelperName(path.Base(dir))
 		sure, maybe = sure || dirSure, maybe || dirMaybe
 	}
-	return sure || (maybe || u.testing) && !subject
+	return sure || (maybe || u.testing || s.beside(u)) && !subject
+}
+
+// beside reports whether all tests that use u are about something else, each by its name or its folder, and u has no
+// test of its own.
+func (s *survey) beside(u *unit) bool {
+	if u.key == lang.GoPackage(u.dir) && slices.ContainsFunc(s.dirUnits[u.dir], func(by *unit) bool { return by.test && by.sure }) {
+		return false
+	}
+	return !slices.ContainsFunc(u.users, func(by *unit) bool {
+		about := func(v *unit) bool { return v != nil && v != u && v.production() && isAbout(by, v) }
+		return by.test && !slices.ContainsFunc(by.uses, about) && !about(s.units[lang.GoPackage(by.dir)])
+	})
 }
 
 // foreign reports whether p is in a folder of dependencies, whose imports are not those of this project.

@@ -16,13 +16,15 @@ type Index struct {
 	named   map[string][]string // folders by their last name
 	stems   map[string][]string // sources by their name without extension
 	modules map[string]string   // Go module → its folder
+
+	packages map[string]string // package of JavaScript → the file that its name stands for, or its folder
 }
 
 // NewIndex makes the index of paths; sub is the folder of the project.
 func NewIndex(paths []string, sub string) *Index {
 	ix := &Index{
 		sub: sub, files: map[string]bool{}, inDir: map[string][]string{}, named: map[string][]string{},
-		stems: map[string][]string{}, modules: map[string]string{},
+		stems: map[string][]string{}, modules: map[string]string{}, packages: map[string]string{},
 	}
 	for _, p := range paths {
 		dir, base := path.Dir(p), path.Base(p)

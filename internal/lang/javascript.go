@@ -2,6 +2,8 @@ package lang
 
 import (
 	"bytes"
+	"cmp"
+	jsontext "encoding/json"
 	"path"
 	"strings"
 
@@ -25,7 +27,7 @@ var javascript = Language{
 }
 
 var javascriptImport = lazyregexp.New(
-	`\b(?:from|import|require|requireActual|importActual|mock|resolve)\s*\(?\s*['"]((?:\.|@/|~/)[^'"\n]*)['"]`)
+	`\b(?:from|import|require|requireActual|importActual|mock|resolve)\s*\(?\s*['"]([^'"\n]+)['"]`)
 
 func javascriptImports(l *Language, ix *Index, p string, src []byte) (files []string, testing bool) {
 	for _, m := range javascriptImport().FindAllSubmatchIndex(src, -1) {
@@ -38,10 +40,57 @@ func javascriptImports(l *Language, ix *Index, p string, src []byte) (files []st
 	return files, false
 }
 
-// javascriptFile returns the file that a relative specifier, or one that bundlers resolve (@/ and ~/), names.
+// AddNodePackage makes the packages of a tree known by the names that workspaces import them by. src is a package.json
+// in dir.
+func (ix *Index) AddNodePackage(dir string, src []byte) {
+	var p struct {
+		Name, Main, Module string
+		Exports            any
+	}
+	if jsontext.Unmarshal(src, &p) == nil && p.Name != "" {
+		ix.packages[p.Name] = path.Join(dir, cmp.Or(exported(p.Exports), p.Main, p.Module, "index"))
+		ix.packages[p.Name+"/"] = dir
+	}
+}
+
+// exported returns the first file that the exports of a package.json name for the package itself; empty: none.
+func exported(exports any) string {
+	switch e := exports.(type) {
+	case string:
+		return e
+	case map[string]any:
+		for _, key := range []string{".", "import", "node", "require", "default"} {
+			if file := exported(e[key]); file != "" {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+// nodePackage returns the path that a specifier stands for that begins with the name of a package of the tree.
+func (ix *Index) nodePackage(spec string) (p string, ok bool) {
+	if p, ok = ix.packages[spec]; ok {
+		return p, true
+	}
+	for at := range spec {
+		if dir, ok := ix.packages[spec[:at+1]]; ok && spec[at] == '/' {
+			return path.Join(dir, spec[at+1:]), true
+		}
+	}
+	return "", false
+}
+
+// javascriptFile returns the file that a specifier names which is relative, one that bundlers resolve (@/ and ~/), or a
+// package of the tree.
 func (ix *Index) javascriptFile(l *Language, dir, spec string) []string {
 	spec, _, _ = strings.Cut(spec, "?")
 	roots := []string{path.Join(dir, spec)}
+	if p, ok := ix.nodePackage(spec); ok {
+		roots = []string{p}
+	} else if !strings.HasPrefix(spec, ".") && !strings.HasPrefix(spec, "@/") && !strings.HasPrefix(spec, "~/") {
+		return nil
+	}
 	if rest, ok := strings.CutPrefix(spec, "@/"); ok {
 		roots = []string{path.Join(ix.sub, "src", rest), path.Join("src", rest), path.Join(ix.sub, rest)}
 	} else if rest, ok := strings.CutPrefix(spec, "~/"); ok {
