@@ -80,6 +80,9 @@ func NewChecks(t Tree, s Scope) *Checks {
 // Has reports whether p is a file of the base.
 func (c *Checks) Has(p string) bool { return c.tree.Has(p) }
 
+// HasBelow reports whether the base has a file in a folder, which ends in a slash.
+func (c *Checks) HasBelow(folder string) bool { return c.tree.IsDir(strings.TrimSuffix(folder, "/")) }
+
 // Class returns what makes p a check file, 0 for none. It answers for new paths too.
 //
 //	1  a glob of protect, PIPELINE.hcl, or one that it includes

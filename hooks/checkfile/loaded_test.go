@@ -73,3 +73,13 @@ func TestClassLoadedByBase(t *testing.T) {
 	// Where no module is yet, a go.mod is a repair.
 	classes(t, files{"a/a.go": "package a"}, "", nil, "0 go.mod\n0 a/go.mod")
 }
+
+// A name is in a list once.
+func TestLoadedNames(t *testing.T) {
+	t.Parallel()
+	for _, list := range [][]string{loadedNames, loadedStems, loadedFolders} {
+		if all := set(list); len(all) != len(list) {
+			t.Errorf("%d of %d are there twice", len(list)-len(all), len(list))
+		}
+	}
+}

@@ -198,6 +198,8 @@ func TestReportAcrossFiles(t *testing.T) {
 		{"a runner, even with its version", []patch.Change{change("node_modules/jest/package.json", "{\n\"version\": \"1\"\n}\n", "{\n\"version\": \"2\"\n}\n"), change("node_modules/jest/index.js", "a\n", "b\n")}, "library_shadowed node_modules/jest/index.js:0 library_shadowed node_modules/jest/package.json:0"},
 		{"a link through a link", []patch.Change{change("a/b/top", absent, "->../.."), change("a/b/out", absent, "->top/../x")}, "symlink_out a/b/out:0!"},
 		{"links within", []patch.Change{change("a/b/top", absent, "->../.."), change("a/b/in", absent, "->top/x/../y")}, ""},
+		{"a bare repository", []patch.Change{change("b/HEAD", absent, "ref: refs/heads/x\n"), change("b/config", absent, "[core]\n\tfsmonitor = ./x\n"), change("b/objects/x", absent, "x"), change("b/refs/x", absent, "x")}, "new_process b/config:0"},
+		{"a file called config", []patch.Change{change("b/HEAD", absent, "x\n"), change("b/config", absent, "[core]\n")}, ""},
 		{"links in a circle", []patch.Change{change("a", absent, "->b"), change("b", absent, "->a")}, "symlink_out a:0! symlink_out b:0!"},
 		{"a checker silenced beside another change", []patch.Change{change("a.js", "f()\n", "f() // eslint-disable-line\n"), change("b.js", "g(1)\n", "g(2)\n")}, "suppression_added a.js:1"},
 		{"a checker silenced beside a change of a test", []patch.Change{change("a.js", "f()\n", "f() // eslint-disable-line\n"), change("b.test.js", "g(1)\n", "g(x)\n")}, "suppression_added a.js:1!"},

@@ -66,10 +66,28 @@ func startsItself(e *edit) (found findings) {
 		}
 		return found
 	}
+	if base == "config" && e.of.repository(path.Dir(e.path)) {
+		found.put(e, rules.NewProcess, -1, false, "git, run in this folder, takes it for a repository, and starts what its settings name")
+	}
 	if who := starter(e.path); who != "" {
 		found.put(e, rules.NewProcess, -1, false, "%s may start by itself what this file names; no check ran it", who)
 	}
 	return found
+}
+
+// repository reports whether a folder is, or is made, what git takes for a bare repository.
+func (p *proposal) repository(dir string) bool {
+	there := func(name string) bool {
+		if e := p.edit(path.Join(dir, name)); e != nil {
+			return e.exists()
+		}
+		return p.checks.Has(path.Join(dir, name))
+	}
+	below := func(folder string) bool {
+		prefix := path.Join(dir, folder) + "/"
+		return p.checks.HasBelow(prefix) || slices.ContainsFunc(p.edits, func(e *edit) bool { return e.exists() && strings.HasPrefix(e.path, prefix) })
+	}
+	return there("HEAD") && (below("objects") || below("refs") || there("packed-refs") || there("commondir"))
 }
 
 // starter returns the program that starts by itself what a file names, "" for none. Prose in a folder is only read.

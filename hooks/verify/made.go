@@ -73,7 +73,14 @@ func (q *Request) askMake(ctx context.Context, asked []checkfile.MakeDatabase) (
 
 // scope is what is checked. What a flaky test is of is not at fault: only tests of the core count as failing.
 func (q *Request) scope() checkfile.Scope {
-	scope := checkfile.Scope{Sub: q.Base.Sub, Include: q.Failure.Config.Included, Protect: q.Protect, Runs: q.commands(), Makers: q.makers(), Failing: q.Failure.Signature.Tests}
+	scope := q.scopeWithout()
+	scope.Makers = q.makers()
+	return scope
+}
+
+// scopeWithout is scope without Makers.
+func (q *Request) scopeWithout() checkfile.Scope {
+	scope := checkfile.Scope{Sub: q.Base.Sub, Include: q.Failure.Config.Included, Protect: q.Protect, Runs: q.commands(), Failing: q.Failure.Signature.Tests}
 	if q.Core != nil {
 		scope.Failing = q.Core.Tests
 	}

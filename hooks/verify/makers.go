@@ -11,18 +11,19 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// aPath matches what may be a path in a script.
-var aPath = lazyregexp.New(`[\w.-]+(?:/[\w.-]+)+`)
+// aFile matches what may be a file in a script.
+var aFile = lazyregexp.New(`[\w.-]+(?:/[\w.-]+)*\.\w+`)
 
-// makers returns the scripts of dependencies that make what tests read: such a script names a file of data in a
-// folder of tests, and a test names it too. With a changed script, the second check would make the changed expectation
-// once more, so the script belongs to the check.
+// makers returns the scripts of dependencies that make what the check reads: such a script names a file of data, and so
+// does a test, a script of the check or its command, and no source of the program. With a changed script, the second
+// check would make the changed expectation once more, so the script belongs to the check.
 func (q *Request) makers() (scripts []string) {
 	before := q.before(q.Failure.Task.Name)
 	if len(before) == 0 {
 		return nil
 	}
 	paths := q.Base.Paths()
+	var readers readers
 	for _, t := range before {
 		c := commandOf(q.Base.Sub, t)
 		words := c.Argv
@@ -31,10 +32,10 @@ func (q *Request) makers() (scripts []string) {
 		}
 		for _, word := range words {
 			p := path.Join(c.Dir, word)
-			if !slices.Contains(paths, p) || !lang.IsCode(lang.ByPath(p)) {
+			if !slices.Contains(paths, p) || !lang.IsCode(lang.Of(p, q.text(p))) {
 				continue
 			}
-			if q.makesExpectation(q.text(p), paths) {
+			if q.makesExpectation(q.text(p), &readers) {
 				scripts = append(scripts, p)
 			}
 		}
@@ -42,15 +43,42 @@ func (q *Request) makers() (scripts []string) {
 	return scripts
 }
 
-func (q *Request) makesExpectation(script string, paths []string) bool {
-	for _, p := range aPath().FindAllString(script, -1) {
-		base := path.Base(p)
-		if lang.ByPath(p) != "" || !strings.Contains(base, ".") || !lang.TestFolder(p) && !lang.DataFolder(p) {
+// readers are the texts of a check, and those of the program.
+type readers struct {
+	read           bool
+	check, program []string
+}
+
+// load reads the texts once.
+func (r *readers) load(q *Request) {
+	if r.read {
+		return
+	}
+	r.read = true
+	checks := q.checkFiles(q.scopeWithout())
+	for _, p := range q.Base.Paths() {
+		if lang.IsCode(lang.Of(p, "")) && (checks.Class(p) == 2 || checks.Class(p) == 4) {
+			r.check = append(r.check, q.text(p))
+		}
+	}
+	for _, run := range q.commands() {
+		r.check = append(r.check, run.Shell, strings.Join(run.Argv, " "))
+	}
+	for _, p := range checks.Production() {
+		r.program = append(r.program, q.text(p))
+	}
+}
+
+func (q *Request) makesExpectation(script string, readers *readers) bool {
+	for _, p := range aFile().FindAllString(script, -1) {
+		if lang.ByPath(p) != "" {
 			continue
 		}
-		if slices.ContainsFunc(paths, func(test string) bool {
-			return lang.ByPath(test) != "" && (lang.TestName(test) || lang.TestFolder(test)) && strings.Contains(q.text(test), base)
-		}) {
+		readers.load(q)
+		named := func(texts []string) bool {
+			return slices.ContainsFunc(texts, func(text string) bool { return text != script && strings.Contains(text, path.Base(p)) })
+		}
+		if named(readers.check) && (lang.TestFolder(p) || lang.DataFolder(p) || !named(readers.program)) {
 			return true
 		}
 	}

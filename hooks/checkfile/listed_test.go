@@ -1,0 +1,63 @@
+package checkfile
+
+import "testing"
+
+// Data that a check finds by a pattern, in a listing or through a variable, by the command.
+func TestClassListed(t *testing.T) {
+	t.Parallel()
+	classesByRun(t, files{
+		"prog.sh": "", "want/a.txt": "", "ref/one/a": "", "conf/a.json": "{}", "src/a.c": "", "old/a.txt": "", "cases": "old", "lists/a": "",
+		"all.sh": "for f in want/*; do ./prog.sh | diff - \"$f\"; done\n", "find.sh": "find want -type f | while read -r f; do cmp \"$f\" out; done\n",
+		"vars.sh": "d=ref\nfor s in one; do\n\tfor f in \"$d/$s\"/*; do ./prog.sh | diff - \"$f\"; done\ndone\n", "link.sh": "for f in cases/*; do ./prog.sh | diff - \"$f\"; done\n",
+		"lint.sh": "for f in conf/*.json; do jq . \"$f\"; done\n", "clean.sh": "find conf -name '*.bak' -delete\n", "strings.sh": "for f in want/*; do [ \"$(./prog.sh)\" = \"$(cat \"$f\")\" ]; done\n",
+		"code.sh": "for f in src/*; do ./prog.sh | diff - \"$f\"; done\n", "tree.sh": "./prog.sh && diff -r out ref\n",
+	}, map[string]string{
+		"sh all.sh":     "4 want/a.txt want/new.txt\n0 ref/one/a old/a.txt",
+		"sh find.sh":    "4 want/a.txt\n0 conf/a.json",
+		"sh vars.sh":    "4 ref/one/a\n0 want/a.txt",
+		"sh link.sh":    "4 cases old/a.txt",
+		"sh strings.sh": "4 want/a.txt",
+		"sh tree.sh":    "4 ref/one/a",
+		"sh lint.sh":    "0 conf/a.json  # what is checked",
+		"sh clean.sh":   "0 conf/a.json",
+		"sh code.sh":    "0 src/a.c  # sources are the program",
+		"for f in want/*; do ./prog.sh | diff - $f; done": "4 want/a.txt",
+	})
+}
+
+// The same in tests.
+func TestClassListedByTests(t *testing.T) {
+	t.Parallel()
+	classes(t, files{
+		"go.mod": "module m\n", "a.go": "package m\n\nimport \"os\"\n\nvar all, _ = os.ReadDir(\"shared\")\n", "ref/x": "", "gold/x": "", "walk/deep/x": "", "glob/x": "", "shared/x": "", "word/x": "", "mixed/x": "", "mixed/x.go": "package x\n",
+		"a_test.go":  "package m\n\nvar a, _ = os.ReadDir(\"ref\")\nvar b, _ = filepath.Glob(\"glob/*\")\nvar c, _ = os.ReadDir(\"shared\")\nvar d = \"word\"\nvar e, _ = os.ReadDir(\"mixed\")\n",
+		"test_a.py":  "for p in (Path(__file__).parents[1] / 'gold').iterdir():\n    pass\nfor d, _, names in os.walk('walk'):\n    pass\n",
+		"src/lib.rs": "#[cfg(test)]\nmod checks;\nmod shop;\n", "src/checks.rs": "fn all() { std::fs::read_dir(\"rust\") }\n", "src/shop.rs": "", "rust/x": "",
+	}, "", nil, `
+		3 ref/x gold/x walk/deep/x glob/x
+		3 rust/x  # a module that only tests compile reads it
+		2 src/checks.rs
+		0 src/shop.rs src/lib.rs
+		0 shared/x  # production lists it too
+		0 word/x    # nothing says that it is listed
+		0 mixed/x   # a folder with sources
+	`)
+}
+
+// What a program of the check names is its own if the name says so, and all of a test's.
+func TestClassNamedByChecks(t *testing.T) {
+	t.Parallel()
+	classesByRun(t, files{
+		"tools/lint.py": "open('allow.txt')\nopen(os.path.join(os.path.dirname(__file__), '..', 'lint.json'))\nopen('people.json')\nopen('known.txt')\n",
+		"allow.txt":     "", "lint.json": "{}", "people.json": "[]", "known.txt": "", "app.py": "open('known.txt')\n",
+		"test.c": "int main(void) { return fopen(\"vectors.txt\", \"r\") ? 0 : printf(\"FAIL\"); }\n", "vectors.txt": "", "calc.c": "int add(void) { return 0; }\n",
+		"Makefile": "VPATH = src:deep\n.PHONY: check\ncheck: want.out\n\tcc -o t test.c calc.c && ./t\n\tsh prog.sh | diff - want.out\nwant.out: gen.sh\n\tsh gen.sh >$@\nother.out: make.sh\n\tsh make.sh >$@\n",
+		"gen.sh":   "", "make.sh": "", "src/a.txt": "", "prog.sh": "",
+	}, map[string]string{
+		"python3 tools/lint.py": "4 tools/lint.py allow.txt lint.json\n0 people.json known.txt",
+		"make check":            "4 vectors.txt test.c gen.sh check check/x src/check deep/check/y\n0 calc.c make.sh src/other",
+		"true":                  "0 allow.txt .gitignore .gitattributes",
+		"git diff --check":      "5 .gitattributes sub/.gitignore\n0 gitignore",
+		"[black --check .":      "5 .gitignore",
+	})
+}
