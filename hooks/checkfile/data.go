@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
-	"github.com/bmatcuk/doublestar/v4"
 )
 
 const (
@@ -133,10 +134,8 @@ func (s *survey) mention(u *unit, p string, line []byte, lit string, folder, fol
 	if i := strings.LastIndex(lit, "}/"); i >= 0 {
 		lit = lit[i+2:] // ${dir}/x, #{dir}/x
 	}
-	if all := strings.TrimRight(lit, "*/"); strings.HasSuffix(lit, "/*") || strings.HasSuffix(lit, "/**") {
-		if !strings.Contains(all, "*") {
-			lit, folder = all, true
-		}
+	if all := strings.TrimRight(lit, "*/"); (strings.HasSuffix(lit, "/*") || strings.HasSuffix(lit, "/**")) && !strings.Contains(all, "*") {
+		lit, folder = all, true
 	}
 	glob := strings.Contains(lit, "*")
 	slash := folder || strings.Contains(strings.Trim(lit, "/"), "/")
@@ -200,7 +199,14 @@ func beforeGlob(pattern string) string {
 // testData returns the data that tests name and production does not (class 3).
 func (s *survey) testData() fileSet {
 	data := fileSet{files: map[string]bool{}}
-	production := s.productionData()
+	production := map[string]bool{}
+	for _, u := range s.order {
+		if u.production() && !s.onlyForTests[u.key] {
+			for _, name := range u.mentioned {
+				production[name] = true
+			}
+		}
+	}
 	for _, u := range s.order {
 		if !u.test && !u.helper && !s.onlyForTests[u.key] {
 			continue
@@ -215,23 +221,6 @@ func (s *survey) testData() fileSet {
 	data.globs = slices.DeleteFunc(fewGlobs(data.globs),
 		func(glob string) bool { return !s.onlyTestData(glob, production) })
 	return data
-}
-
-// productionData returns the data that production names. It is not to be changed.
-func (s *survey) productionData() map[string]bool {
-	if s.ofProduction != nil {
-		return s.ofProduction
-	}
-	production := map[string]bool{}
-	s.ofProduction = production
-	for _, u := range s.order {
-		if u.production() && !s.onlyForTests[u.key] {
-			for _, name := range u.mentioned {
-				production[name] = true
-			}
-		}
-	}
-	return production
 }
 
 // fewGlobs returns the first maxGlobs of globs, sorted and each once.

@@ -53,7 +53,6 @@ type survey struct {
 	ships     *shipping // nil: nothing can be read
 	doctests  bool      // a source of Python speaks of doctests
 
-	ofProduction map[string]bool // see productionData
 	onlyForTests map[string]bool // modules of Rust that only tests compile
 
 	nodePackages []string // package.json files, not of dependencies

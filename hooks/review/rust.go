@@ -58,18 +58,20 @@ func (e *edit) rustBody(at int) (body string, touched bool) {
 	for j := at; j < min(at+20, len(e.after.lines)); j++ {
 		touched = touched || e.isFresh(j)
 		for _, c := range e.after.code(j) {
-			switch {
-			case c == '{':
+			switch c {
+			case '{':
 				begun = true
 				if depth++; depth == 1 {
 					continue
 				}
-			case c == '}':
+			case '}':
 				if depth--; depth == 0 {
 					return strings.TrimSuffix(b.String(), ";"), touched
 				}
+			case ' ', '\t':
+				continue
 			}
-			if begun && c != ' ' && c != '\t' {
+			if begun {
 				b.WriteRune(c)
 			}
 		}

@@ -1,0 +1,85 @@
+package checkfile
+
+// Data that a check compares with, and what its programs go by.
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+)
+
+// input adds a file that a command reads, when it is there and its name speaks of tests.
+func (n *finder) input(word string, w site) {
+	p := n.resolve(word, w)
+	if strings.ContainsAny(p, "*?[") && !n.seen.Has(p) {
+		if (expectName(p) || lang.HasWord(path.Base(path.Dir(p)), dataWords)) && n.seen.allData(p) {
+			n.globs = append(n.globs, p)
+		}
+		return
+	}
+	if n.seen.Has(p) && lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) &&
+		(expectName(p) || isData(p) && checkName(p)) {
+		n.files[p] = true
+	}
+}
+
+// expected adds what the output of a program is compared with, unless by its name it is generated from the sources.
+func (n *finder) expected(word string, w site) {
+	p := n.resolve(word, w)
+	switch {
+	case strings.ContainsAny(p, "*?[") && !n.seen.Has(p):
+		if n.seen.allData(p) {
+			n.globs = append(n.globs, p)
+		}
+		n.linked(beforeGlob(p))
+		return
+	case p != "" && n.seen.onlyData(p): // diff -r
+		n.files[p+"/"] = true
+		return
+	case p != "" && !n.seen.Has(p):
+		n.wanted[p] = true
+		return
+	case expectName(p):
+		n.input(word, w)
+		return
+	}
+	if !lang.HasWord(p, madeWords) && isData(p) && !slices.Contains([]string{".md", ".rst", ".adoc"}, path.Ext(p)) {
+		n.files[p] = true
+	}
+}
+
+// linked adds a link to a folder of data, and the data.
+func (n *finder) linked(link string) {
+	target, ok := n.readOnce(link, "link")
+	if !ok || len(target) > maxWord {
+		return
+	}
+	if dir := path.Join(path.Dir(link), string(target)); n.seen.onlyData(dir) {
+		n.files[link], n.files[dir+"/"] = true, true
+	}
+}
+
+// settingsOf adds the data that a program of the check names and that is the program's own: lists of what it lets pass,
+// rules. What else it reads may be what it checks. Of a test all data is the check's.
+func (n *finder) settingsOf(p string) {
+	u := n.seen.units[n.key(p)]
+	if u == nil {
+		return
+	}
+	for _, name := range u.mentioned {
+		own := u.testing || isCompiled(p) || lang.HasWord(path.Base(name), settingWords) || lang.HasWord(path.Base(name), dataWords)
+		if own && !n.seen.usedByProduction(name) && !slices.ContainsFunc(n.seen.order, func(by *unit) bool {
+			return by != u && by.production() && !n.files[by.key] && slices.Contains(by.mentioned, name)
+		}) {
+			n.files[name] = true
+		}
+	}
+}
+
+// settingWords are words in the names of what a check lets pass, or goes by.
+var settingWords = strings.Fields(`
+	allow allowed allowlist whitelist ignore ignored ignores exclude excluded excludes skip skipped skips baseline known
+	suppress suppressed suppressions exception exceptions exempt exempted waiver waivers lint linter rules ruleset
+	denylist blacklist banned forbidden config settings threshold thresholds limits budget ratchet snapshot`)
