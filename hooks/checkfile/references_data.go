@@ -29,16 +29,18 @@ func (n *finder) input(word string, w site) {
 func (n *finder) expected(word string, w site) {
 	p := n.resolve(word, w)
 	switch {
+	case p == "":
+		return
 	case strings.ContainsAny(p, "*?[") && !n.seen.Has(p):
 		if n.seen.allData(p) {
 			n.globs = append(n.globs, p)
 		}
 		n.linked(beforeGlob(p))
 		return
-	case p != "" && n.seen.onlyData(p): // diff -r
+	case n.seen.onlyData(p): // diff -r
 		n.files[p+"/"] = true
 		return
-	case p != "" && !n.seen.Has(p):
+	case !n.seen.Has(p):
 		n.wanted[p] = true
 		return
 	case expectName(p):
@@ -82,4 +84,4 @@ func (n *finder) settingsOf(p string) {
 var settingWords = strings.Fields(`
 	allow allowed allowlist whitelist ignore ignored ignores exclude excluded excludes skip skipped skips baseline known
 	suppress suppressed suppressions exception exceptions exempt exempted waiver waivers lint linter rules ruleset
-	denylist blacklist banned forbidden config settings threshold thresholds limits budget ratchet snapshot`)
+	denylist blacklist banned forbidden threshold thresholds limits budget ratchet snapshot`)
