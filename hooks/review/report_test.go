@@ -89,7 +89,7 @@ func brief(found []Finding, where bool) string {
 }
 
 // reportRows are the rows of all files.
-var reportRows = slices.Concat(goRows, webRows, pythonRows, perlRows, nativeRows, scriptRows, textRows, placeRows,
+var reportRows = slices.Concat(goRows, webRows, pythonRows, perlRows, rustRows, nativeRows, scriptRows, textRows, placeRows,
 	buildRows, selfRows, whoRows)
 
 func TestReport(t *testing.T) {
