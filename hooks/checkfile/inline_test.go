@@ -78,6 +78,7 @@ func TestRestoreInline(t *testing.T) {
 		"a test that is cut off":   {"src/lib.rs", rust, rust[:len(rust)-3], wasBase, "the file as a whole:1"},
 		"on one line":              {"src/lib.rs", "fn a() {} #[test] fn t() {}\n", "fn b() {} #[test] fn t() {}\n", wasBase, "the file as a whole:1"},
 		"ignored":                  {"src/lib.rs", "#[test]\n#[should_panic]\nfn t() { a() }\n", "#[test]\n#[ignore]\nfn t() { a() }\n", wasBase, "fn t:1"},
+		"an example in a test":     {"src/lib.rs", "fn a() {}\n#[cfg(test)]\nmod t {\n    /// ```\n    /// a();\n    /// ```\n    fn b() {}\n}\n", "fn a() { b() }\n#[cfg(test)]\nmod t {\n    /// ```\n    /// c();\n    /// ```\n    fn b() {}\n}\n", "fn a() { b() }\n#[cfg(test)]\nmod t {\n    /// ```\n    /// a();\n    /// ```\n    fn b() {}\n}\n", "mod t:2"},
 		"of tokio":                 {"src/lib.rs", "#[tokio::test]\nasync fn t() { a() }\n", "#[tokio::test]\nasync fn t() {}\n", wasBase, "async fn t:1"},
 		"python, production":       {"shop.py", python, fixed(python), wasAll, ""},
 		"python, an example":       {"shop.py", python, strings.Replace(python, "    5\n", "    -1\n", 1), wasBase, "examples of the module.add:8"},
