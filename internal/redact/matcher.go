@@ -4,7 +4,7 @@ import "slices"
 
 // A matcher finds patterns in a stream of bytes: an Aho-Corasick automaton, and in front of it a table that jumps over
 // text in which no pattern can begin (the shifts of Wu and Manber over pairs of bytes). It never changes. Line ends
-// within a pattern that wraps are followed beside the automaton: see thread.
+// within a pattern that wraps, and terminal escapes within any, are followed beside the automaton: see thread.
 type matcher struct {
 	nodes []node
 	names []string
@@ -161,7 +161,7 @@ func (m *matcher) candidate(b []byte, i int) int {
 	return max(i, len(b)-m.min+1, 0)
 }
 
-// A cursor is a place in a stream: the state there, and the patterns that had a line end in them.
+// A cursor is a place in a stream: the state there, and the patterns that had a line end or an escape in them.
 type cursor struct {
 	state   int32
 	threads []thread
@@ -181,10 +181,11 @@ func (m *matcher) held(c *cursor, end int64) int {
 // b. A found that says false ends it.
 func (m *matcher) scan(c *cursor, b []byte, base int64, found func(sp span, name int32) bool) {
 	state := c.state
-	begin := -1 // where the automaton was started last
+	begin := -1              // where the automaton was started last
+	stop := nextEscape(b, 0) // the table knows no escapes: it is not asked beyond this offset
 	for i := 0; i < len(b); {
 		if state == 0 && len(c.threads) == 0 {
-			i = m.candidate(b, i)
+			i = m.candidate(b[:stop], i)
 			begin = i
 			if i == len(b) {
 				break
@@ -194,8 +195,12 @@ func (m *matcher) scan(c *cursor, b []byte, base int64, found func(sp span, name
 		if len(c.threads) > 0 && !m.advance(c, by, base+int64(i)+1, found) {
 			return
 		}
-		if by == '\n' || by == '\r' {
+		switch by {
+		case '\n', '\r':
 			m.wrap(c, state, by, base+int64(i))
+		case esc:
+			m.escape(c, state, base+int64(i))
+			stop = nextEscape(b, i+1)
 		}
 		state = m.step(state, by)
 		i++
@@ -207,7 +212,7 @@ func (m *matcher) scan(c *cursor, b []byte, base int64, found func(sp span, name
 			}
 		}
 		// One byte in common with a pattern says little: the table decides faster than the automaton.
-		if n.depth == 1 && i-1 > begin && len(b)-i+1 >= m.min && len(c.threads) == 0 {
+		if n.depth == 1 && i-1 > begin && stop-i+1 >= m.min && len(c.threads) == 0 {
 			state, i = 0, i-1
 		}
 	}
@@ -257,82 +262,6 @@ func join(spans []span, sp span) []span {
 		spans = spans[:len(spans)-1]
 	}
 	return append(spans, sp)
-}
-
-// Patterns with line ends in them: encoders break what they write into lines, at any character of a value's encoding.
-
-// A thread follows one pattern beyond a line end. It goes straight on or dies.
-type thread struct {
-	node int32
-	from int64 // offset in the stream where the pattern begins
-	line int32 // characters since the last line end
-	end  lineEnd
-}
-
-// A lineEnd says which part of a line end was the last byte.
-type lineEnd uint8
-
-const (
-	none lineEnd = iota
-	half         // \r
-	full         // \n
-)
-
-// wrap begins a thread for each pattern that wraps and has, before the line end by at the offset at, at least early
-// characters.
-func (m *matcher) wrap(c *cursor, state int32, by byte, at int64) {
-	for ; m.nodes[state].depth >= early; state = m.nodes[state].fail {
-		if !m.nodes[state].wraps {
-			continue
-		}
-		end := full
-		if by == '\r' {
-			end = half
-		}
-		c.threads = append(c.threads, thread{node: state, from: at - int64(m.nodes[state].depth), end: end})
-	}
-}
-
-// advance lets all threads read one byte; end is the offset behind it.
-func (m *matcher) advance(c *cursor, by byte, end int64, found func(sp span, name int32) bool) bool {
-	alive := c.threads[:0]
-	more := true
-	for _, t := range c.threads {
-		if !m.reads(&t, by) {
-			continue
-		}
-		n := &m.nodes[t.node]
-		if more && t.end == none && n.wrapped {
-			more = found(span{t.from, end}, n.name)
-		}
-		if n.wraps {
-			alive = append(alive, t)
-		}
-	}
-	c.threads = alive
-	return more
-}
-
-// reads reports whether t goes on with by.
-func (m *matcher) reads(t *thread, by byte) bool {
-	switch {
-	case t.end == half:
-		t.end = full
-		return by == '\n'
-	case t.end == none && (by == '\n' || by == '\r'):
-		if t.line < minLine {
-			return false
-		}
-		t.line, t.end = 0, full
-		if by == '\r' {
-			t.end = half
-		}
-		return m.nodes[t.node].wraps
-	}
-	next := m.childOf(t.node, by)
-	t.node, t.end = next, none
-	t.line++
-	return next != 0 && (m.nodes[next].wraps || m.nodes[next].wrapped)
 }
 
 // wrappedJumps records the pairs of p with a line end in it.
