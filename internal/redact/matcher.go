@@ -230,10 +230,12 @@ func (m *matcher) all(b []byte) []span {
 		spans = join(spans, sp)
 		return true
 	})
-	m.words.scan(&wordCursor{}, b, 0, true, func(sp span, _ string) bool {
+	beside := func(sp span, _ string) bool {
 		spans = insert(spans, sp)
 		return true
-	})
+	}
+	m.words.scan(&wordCursor{}, b, 0, true, beside)
+	m.dumps(&dumpCursor{}, b, 0, true, beside)
 	return spans
 }
 
@@ -242,11 +244,15 @@ func (m *matcher) find(b []byte) (name string, ok bool) {
 		name, ok = m.names[n], true
 		return false
 	})
+	beside := func(_ span, n string) bool {
+		name, ok = n, true
+		return false
+	}
 	if !ok {
-		m.words.scan(&wordCursor{}, b, 0, true, func(_ span, n string) bool {
-			name, ok = n, true
-			return false
-		})
+		m.words.scan(&wordCursor{}, b, 0, true, beside)
+	}
+	if !ok {
+		m.dumps(&dumpCursor{}, b, 0, true, beside)
 	}
 	return name, ok
 }

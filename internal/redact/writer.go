@@ -15,6 +15,7 @@ type writer struct {
 	m       *matcher
 	at      cursor
 	word    wordCursor
+	dump    dumpCursor
 	held    []byte // not passed on yet
 	base    int64  // offset in the stream of held[0], and of the next byte when held is empty
 	spans   []span // found, not passed on yet; in order, none overlaps another
@@ -39,7 +40,8 @@ func (w *writer) Write(p []byte) (int, error) {
 	}
 	end := w.base + int64(len(w.held)+len(p))
 	w.m.scan(&w.at, p, end-int64(len(p)), w.found)
-	held := w.m.words.scan(&w.word, p, end-int64(len(p)), false, w.foundWord)
+	held := w.m.words.scan(&w.word, p, end-int64(len(p)), false, w.foundBeside)
+	held = max(held, w.m.dumps(&w.dump, p, end-int64(len(p)), false, w.foundBeside))
 	w.pass(p, max(held, w.m.held(&w.at, end)))
 	if w.err != nil {
 		return 0, w.err
@@ -54,7 +56,9 @@ func (w *writer) Close() error {
 	w.at = cursor{}
 	if w.err == nil {
 		if w.m != nil {
-			w.m.words.scan(&w.word, nil, w.base+int64(len(w.held)), true, w.foundWord)
+			end := w.base + int64(len(w.held))
+			w.m.words.scan(&w.word, nil, end, true, w.foundBeside)
+			w.m.dumps(&w.dump, nil, end, true, w.foundBeside)
 		}
 		w.pass(nil, 0)
 	}
@@ -66,7 +70,8 @@ func (w *writer) found(sp span, _ int32) bool {
 	return true
 }
 
-func (w *writer) foundWord(sp span, _ string) bool {
+// foundBeside adds a place that was not found by the automaton in the stream itself.
+func (w *writer) foundBeside(sp span, _ string) bool {
 	if sp.from >= w.base { // else it was passed on before it became secret
 		w.spans = insert(w.spans, sp)
 	}
@@ -83,7 +88,8 @@ func (w *writer) renew(m *matcher) {
 	w.word.seen = w.word.seen[:max(0, len(w.word.seen)-len(w.held))]
 	w.word.seen = w.word.seen[max(0, len(w.word.seen)-1):]
 	m.scan(&w.at, w.held, w.base, w.found)
-	m.words.scan(&w.word, w.held, w.base, false, w.foundWord)
+	m.words.scan(&w.word, w.held, w.base, false, w.foundBeside)
+	m.again(&w.dump, w.base+int64(len(w.held)), w.foundBeside)
 }
 
 // pass passes on the held bytes and p, except the last keep bytes, which are held then.
