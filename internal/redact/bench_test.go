@@ -3,6 +3,7 @@ package redact
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +19,26 @@ func chunk() []byte {
 	return []byte(b.String()[:64<<10])
 }
 
+// coloured is chunk with a colour at the beginning of each line, and at each number in it.
+func coloured() []byte {
+	number := regexp.MustCompile(`INFO|[0-9]+ ms`)
+	return number.ReplaceAll(chunk(), []byte("\x1b[01;31m\x1b[K$0\x1b[m\x1b[K"))
+}
+
+// dumped is a dump of chunk.
+func dumped() []byte {
+	d := dumpers[1] // xxd
+	d.width = 16
+	return []byte(d.dump(chunk()))
+}
+
 // sink copies, as a pipe would have to: the limit of what a pump can do.
 type sink struct{ buf [64 << 10]byte }
 
-func (s *sink) Write(p []byte) (int, error) { return copy(s.buf[:], p), nil }
+func (s *sink) Write(p []byte) (int, error) {
+	copy(s.buf[:], p)
+	return len(p), nil
+}
 
 // BenchmarkWriter gives, besides bytes a second, the time of a plain copy of the same bytes as "x-copy".
 func BenchmarkWriter(b *testing.B) {
@@ -31,18 +48,24 @@ func BenchmarkWriter(b *testing.B) {
 	for i := range many {
 		many[i] = fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
 	}
+	one := []string{"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}
 	for _, bb := range []struct {
 		name    string
 		secrets []string
+		data    []byte
 	}{
-		{"none", nil},
-		{"one", []string{"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}},
-		{"short", []string{"s3cr3t"}},
-		{"fifty", many},
-		{"key", []string{key, "s3cr3t-value"}},
+		{"none", nil, chunk()},
+		{"one", one, chunk()},
+		{"short", []string{"s3cr3t"}, chunk()},
+		{"fifty", many, chunk()},
+		{"key", []string{key, "s3cr3t-value"}, chunk()},
+		{"coloured", one, coloured()},
+		{"coloured-fifty", many, coloured()},
+		{"dump", one, dumped()},
+		{"dump-fifty", many, dumped()},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			data := chunk()
+			data := bb.data
 			s := setOf(bb.secrets...)
 			var to sink
 			start := time.Now()

@@ -97,8 +97,8 @@ func (c *dumpCursor) whole(m *matcher, line []byte, from int64, found func(sp sp
 			continue
 		}
 		s.add(m, r, from, func(sp span, name int32) bool {
-			for _, l := range c.lines {
-				if more && l.to > sp.from && l.from <= sp.to {
+			for _, l := range c.lines { // the value ends in the last of them
+				if more && l.to > sp.from {
 					more = found(span{max(l.from, sp.from), l.to}, m.names[name])
 				}
 			}

@@ -308,3 +308,37 @@ func TestAddWhileDumping(t *testing.T) {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
+
+// What is no line of a dump because of its beginning stays so when a value is added before its end.
+func TestAddWithinLine(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	s := setOf("hunter22-value")
+	const cells = "   h   u   n   t   e   r   2   2   -   v   a   l   u   e\n"
+	w := wantSteps(t, s, &out, step{"see", "see"})
+	s.Add("B", "another-value")
+	if _, err := w.Write([]byte(cells + cells)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "see" + cells + "   [redacted]\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+// A long dump is not kept.
+func TestDumpIsForgotten(t *testing.T) {
+	t.Parallel()
+	m, c := setOf("hunter22-value").matcher(), &dumpCursor{}
+	text := dumpers[4]
+	text.width = 16
+	line := []byte(text.dump([]byte("hunter22 or so, ")))
+	for i := range 100 {
+		m.dumps(c, line, int64(i*len(line)), false, nil)
+	}
+	if len(c.text) > 2*len(line) || len(c.lines) > 1 {
+		t.Errorf("%d bytes and %d lines are kept", len(c.text), len(c.lines))
+	}
+}

@@ -146,7 +146,7 @@ func (l *dumpLine) hex(column []byte, place, width int, colon bool) {
 	if !known || n%2 != 0 || n > width || n < width && !colon {
 		big.ok, little.ok = false, false
 	}
-	little.ok = little.ok && width > 2
+	little.ok = little.ok && width > 2 // else it is the same
 	if !big.ok {
 		return
 	}
