@@ -229,8 +229,14 @@ var cellNames = func() map[string]byte {
 func (l *dumpLine) cells(line []byte, head int, whole bool) {
 	r := &l.readings[characters]
 	at := head
-	if len(line) > at+4 && line[at+4] != ' ' && len(bytes.TrimLeft(line[at:at+4], " ")) == 0 {
-		at++ // od of the BSDs has one blank more
+	if bytes.HasPrefix(line[at:], []byte("    ")) {
+		switch { // od of the BSDs has one blank more
+		case len(line) > at+4 && line[at+4] != ' ':
+			at++
+		case len(line) == at+4 && !whole:
+			r.ok = true
+			return
+		}
 	}
 	for ; len(line)-at >= 4; at += 4 {
 		by, place, ok := cell(line[at : at+4])
@@ -258,7 +264,8 @@ func beginsCell(s []byte) bool {
 	return true
 }
 
-// cell returns the character in the four bytes of c, and where it is.
+// cell returns the character in the four bytes of c, and where it is. That of a blank is behind it, so that no blanks
+// are held.
 func cell(c []byte) (by byte, place int, ok bool) {
 	name := bytes.TrimLeft(c, " ")
 	place = len(c) - len(name)
@@ -266,7 +273,7 @@ func cell(c []byte) (by byte, place int, ok bool) {
 	case len(name) == 4 || bytes.IndexByte(name, ' ') >= 0:
 		return 0, 0, false
 	case len(name) == 0:
-		return ' ', 3, true
+		return ' ', 4, true
 	case len(name) == 1:
 		return name[0], place, name[0] > ' '
 	}

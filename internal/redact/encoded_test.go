@@ -1,13 +1,16 @@
 package redact
 
 import (
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html"
+	"mime/quotedprintable"
 	"net/url"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +24,7 @@ import (
 func TestEncoded(t *testing.T) {
 	t.Parallel()
 	const value, odd = "ghp_16C7e42F292c6912E771", `p"a's s$w&o/r<d>é\`
-	at64 := base64.StdEncoding.EncodeToString
+	at64, at32 := base64.StdEncoding.EncodeToString, base32.StdEncoding.EncodeToString
 	for _, tt := range []struct{ name, secret, in, out string }{
 		{"base64, first", value, at64([]byte(value)), "[redacted]"},
 		{"base64, first of more", value, at64([]byte(value + " and more")), "[redacted]IGFuZCBtb3Jl"},
@@ -31,6 +34,17 @@ func TestEncoded(t *testing.T) {
 		{"base64 without padding", value + "1", base64.RawStdEncoding.EncodeToString([]byte(value + "1")), "[redacted]"},
 		{"base64 for URLs", "???>>>???>>>", base64.URLEncoding.EncodeToString([]byte("x ???>>>???>>>")), "eCA[redacted]"},
 		{"a basic authorisation", value, "Authorization: Basic " + at64([]byte("robot:"+value)), "Authorization: Basic cm9ib3Q6[redacted]"},
+		{"base32, first", value, at32([]byte(value)), "[redacted]"},
+		{"base32, first of more", value, at32([]byte(value + " and more")), "[redacted]JAMFXGIIDNN5ZGK==="},
+		{"base32, after one byte", value, at32([]byte(":" + value + "\n")), "HJ[redacted]BI======"},
+		{"base32, after two bytes", value, at32([]byte("u:" + value)), "OU5G[redacted]"},
+		{"base32, after three bytes, without padding", value, strings.TrimRight(at32([]byte("me:"+value)), "="), "NVSTU[redacted]"},
+		{"base32, after four bytes", value, at32([]byte("you:" + value)), "PFXXKOT[redacted]"},
+		{"base32, wrapped", value, at32([]byte(value))[:20] + "\n" + at32([]byte(value))[20:], "[redacted]"},
+		{"quoted-printable", "p=ss wörd~é", "is p=3Dss w=C3=B6rd~=C3=A9.", "is [redacted]."},
+		{"quoted-printable, in a header", "p=ss_w?rd ok", "=?utf-8?q?p=3Dss=5Fw=3Frd_ok?=", "=?utf-8?q?[redacted]?="},
+		{"quoted-printable for every byte", value, each(value, "=%02X") + "=\n", "=[redacted]=\n"},
+		{"quoted-printable in small letters", odd, each(odd, "=%02x"), "=[redacted]"},
 		{"hex", value, "x" + hex.EncodeToString([]byte(value)) + "0a", "x[redacted]0a"},
 		{"hex in capitals", value, strings.ToUpper(hex.EncodeToString([]byte(value))), "[redacted]"},
 		{"a query", odd, "a=" + url.QueryEscape(odd) + "&b", "a=[redacted]&b"},
@@ -165,6 +179,61 @@ func TestBase64Property(t *testing.T) {
 	})
 }
 
+func TestBase32OfProgram(t *testing.T) {
+	t.Parallel()
+	const value = "ghp_16C7e42F292c6912E771"
+	for before := range 60 {
+		cmd := exec.CommandContext(t.Context(), "base32")
+		cmd.Stdin = strings.NewReader(strings.Repeat("-", before) + value + "\n")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Skip("no program base32:", err)
+		}
+		// What is left is of the bytes around, of a character at either end, and of three before an early line end.
+		got := strings.ReplaceAll(setOf(value).String(string(out)), "\n", "")
+		if left := len(strings.TrimRight(got, "=")) - len(Mark); left > (before*8+4)/5+2+3 {
+			t.Errorf("%s became %s", out, got)
+		}
+	}
+}
+
+// The same for base32, as the program of this name writes it.
+func TestBase32Property(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.SliceOfN(rapid.Byte(), 10, 120).Draw(t, "secret")
+		before := rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "before")
+		after := rapid.SliceOfN(rapid.Byte(), 1, 100).Draw(t, "after")
+		width := rapid.SampledFrom([]int{60, 76, 1 << 20}).Draw(t, "width")
+		text := base32.StdEncoding.EncodeToString(slices.Concat(before, secret, after))
+		from, to := (len(before)*8+4)/5, (len(before)+len(secret))*8/5
+		if cut := (width - from%width) % width; cut > 0 && cut < early && from+cut < to { // a line end too early
+			from += early - 1
+		}
+		wrap := func(s string, begin int) string {
+			var b strings.Builder
+			for i := range len(s) {
+				if begin+i > 0 && (begin+i)%width == 0 {
+					b.WriteByte('\n')
+				}
+				b.WriteByte(s[i])
+			}
+			return b.String()
+		}
+		// A line end before the first character stays. The next character may look as it does at the end of a text.
+		start := ""
+		if from > 0 && from%width == 0 {
+			start = "\n"
+		}
+		s, in := setOf(string(secret)), wrap(text, 0)
+		want := wrap(text[:from], 0) + start + Mark + wrap(text[to:], to)
+		if got := s.String(in); got == wrap(text[:from], 0)+start+Mark+wrap(text[to+1:], to+1) {
+			want = got
+		}
+		wantBoth(t, s, in, want, 90)
+	})
+}
+
 // Wherever a value stands in a text, and that text's base64 in another one: all of it goes but what is said of the
 // ends.
 func TestBase64TwiceProperty(t *testing.T) {
@@ -203,13 +272,20 @@ func TestQuotedProperty(t *testing.T) {
 		"json":  func(s string) string { b, _ := json.Marshal(s); return string(b) },
 		"twice": func(s string) string { b, _ := json.Marshal(s); b, _ = json.Marshal(string(b)); return string(b) },
 		"go":    strconv.Quote, "ascii": strconv.QuoteToASCII, "query": url.QueryEscape, "path": url.PathEscape, "html": html.EscapeString,
+		"mail": func(s string) string {
+			var b strings.Builder
+			w := quotedprintable.NewWriter(&b)
+			_, _ = w.Write([]byte(s + "x")) // a blank at the end would be written differently
+			_ = w.Close()
+			return strings.TrimSuffix(strings.ReplaceAll(b.String(), "=\r\n", ""), "x") // such line ends are not followed
+		},
 		"hex":   func(s string) string { return hex.EncodeToString([]byte(s)) },
 		"shell": func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
 		"words": func(s string) string { return "https://u:" + url.UserPassword("", s).String()[1:] + "@host/" },
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringOfN(rapid.RuneFrom([]rune("aZ09 _-./\\\"'`$&<>%+=?#!()[]{}~:@;,*|^é🔑\t")), minPart, 40, -1).Draw(t, "secret")
-		name := rapid.SampledFrom([]string{"json", "twice", "go", "ascii", "query", "path", "html", "hex", "shell", "words"}).Draw(t, "quoter")
+		name := rapid.SampledFrom([]string{"json", "twice", "go", "ascii", "query", "path", "html", "mail", "hex", "shell", "words"}).Draw(t, "quoter")
 		s := setOf(secret)
 		text := "see " + quoters[name](secret) + " and more"
 		got := s.String(text)

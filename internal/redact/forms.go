@@ -4,6 +4,7 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -78,6 +79,9 @@ func forms(value string) []form {
 		for _, e := range base64Forms(p) {
 			add(e, true)
 		}
+		for _, e := range base32Forms(p) {
+			add(e, true)
+		}
 		for _, h := range []string{hex.EncodeToString([]byte(p)), strings.ToUpper(hex.EncodeToString([]byte(p)))} {
 			add(h, true)
 			if rest := h[early-1:]; len(rest) >= minRest {
@@ -126,7 +130,24 @@ func within64(p string, shift int, alphabet *base64.Encoding) (sure, last string
 	return text[first : len(raw)*8/6], text[first:]
 }
 
-// How programs write a value between quotes: JSON, Go, C, Python, shells, XML and HTML, URLs.
+// base32Forms is base64Forms for base32, in whose texts p can stand in five ways. They are in capitals: in the small
+// letters of ordinary text they would cost a stream too much.
+func base32Forms(p string) []string {
+	var all []string
+	for shift := range 5 {
+		raw := make([]byte, shift+len(p))
+		copy(raw[shift:], p)
+		text, first := base32.StdEncoding.EncodeToString(raw), (shift*8+4)/5
+		sure, last := text[first:len(raw)*8/5], text[first:]
+		all = append(all, sure, strings.TrimRight(last, "="), last)
+		if rest := sure[early-1:]; len(rest) >= minRest {
+			all = append(all, rest)
+		}
+	}
+	return all
+}
+
+// How programs write a value between quotes: JSON, Go, C, Python, shells, XML and HTML, URLs, mails.
 
 // shellPlain are the characters besides letters and digits that printf %q leaves alone.
 const shellPlain = "_-./:,+@%="
@@ -147,6 +168,8 @@ func quoted(s string) []string {
 		backslashed(s),
 		octal(s),
 		html.EscapeString(s),
+		quotedPrintable(s, "="),
+		strings.ReplaceAll(quotedPrintable(s, "=?_"), " ", "_"), // in a header of a mail
 	}
 	for _, more := range [][]string{
 		nil,
@@ -221,6 +244,20 @@ func octal(s string) string {
 		case c < ' ' || c > '~':
 			fmt.Fprintf(&b, `\%03o`, c)
 		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// quotedPrintable returns s in the encoding of RFC 2045, without line ends: what is no printable ASCII, and the special
+// characters, as an = and two digits.
+func quotedPrintable(s, special string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c > '~' || strings.IndexByte(special, c) >= 0 {
+			fmt.Fprintf(&b, "=%02X", c)
+		} else {
 			b.WriteByte(c)
 		}
 	}

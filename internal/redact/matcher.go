@@ -15,8 +15,8 @@ type matcher struct {
 	// shift of a pair of bytes: how far the window of min bytes that ends with the pair may jump; 0 means that it may
 	// be the beginning of a pattern.
 	shift [1 << 16]uint8
-	// starts is true for each pair that a pattern begins with.
-	starts [1 << 16]bool
+	// starts tells of a pair whether a pattern begins with it (first), and has it after one or two others.
+	starts [1 << 16]uint8
 }
 
 // A node is a state: the text that led to it is the longest end of the stream that begins a pattern.
@@ -37,6 +37,12 @@ type pattern struct {
 	name  string // of the value it comes from
 	wraps bool
 }
+
+const (
+	first = 1 << iota
+	second
+	third
+)
 
 // maxJump bounds the jumps, in bytes: in so much text a pattern that wraps has one line end at most.
 const maxJump = early + minLine
@@ -124,7 +130,9 @@ func (m *matcher) jumps(keys []string, patterns map[string]pattern) {
 		m.shift[i] = uint8(m.min - 1)
 	}
 	for _, p := range keys {
-		m.starts[pair(p[0], p[1])] = true
+		m.starts[pair(p[0], p[1])] |= first
+		m.starts[pair(p[2], p[3])] |= second
+		m.starts[pair(p[4], p[5])] |= third
 		for i := 1; i < m.min; i++ {
 			m.near(p[i-1], p[i], i)
 		}
@@ -153,12 +161,17 @@ func (m *matcher) candidate(b []byte, i int) int {
 			end += int(jump)
 			continue
 		}
-		if at := end - m.min + 1; m.starts[pair(b[at], b[at+1])] {
+		if at := end - m.min + 1; m.begins(b[at : at+minPart]) {
 			return at
 		}
 		end++
 	}
 	return max(i, len(b)-m.min+1, 0)
+}
+
+// begins reports whether a pattern may begin with the minPart bytes of b.
+func (m *matcher) begins(b []byte) bool {
+	return m.starts[pair(b[0], b[1])]&first != 0 && m.starts[pair(b[2], b[3])]&second != 0 && m.starts[pair(b[4], b[5])]&third != 0
 }
 
 // A cursor is a place in a stream: the state there, and the patterns that had a line end or an escape in them.
@@ -272,6 +285,11 @@ func join(spans []span, sp span) []span {
 
 // wrappedJumps records the pairs of p with a line end in it.
 func (m *matcher) wrappedJumps(p string) {
+	for _, k := range []int{ // the pairs after early characters
+		pair('\n', p[4]), pair('\r', '\n'), pair(p[4], '\n'), pair(p[4], '\r'),
+	} {
+		m.starts[k] |= third
+	}
 	for i := early; i < min(m.min, len(p)); i++ { // a line end before p[i]
 		m.near(p[i-1], '\n', i)
 		m.near('\n', p[i], i+1)

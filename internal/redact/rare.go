@@ -11,12 +11,14 @@ import (
 )
 
 // spellings are the ways to write one byte, and the text between two bytes. Each is one pattern of a value, and costs
-// a stream next to nothing. Base32 would be five patterns, in characters that numbers in ordinary text have, too; it
-// doubled the cost of fifty values.
+// a stream next to nothing.
 var spellings = []struct{ byte, between string }{
 	// URLs
 	{"%02x", "%"},
 	{"%02X", "%"},
+	// quoted-printable
+	{"%02X", "="},
+	{"%02x", "="},
 	// C, Python, $'…'
 	{"%02x", `\x`},
 	{"%02X", `\x`},
