@@ -27,6 +27,7 @@ func TestDumps(t *testing.T) {
 		{"od -c", "0000000   h   u   n   t   e   r   2   2   -   v   a   l   u   e  \\n\n0000017\n", "0000000   [redacted]\n0000017\n"},
 		{"od -An -c", "   h   u   n   t   e   r   2   2   -\n   v   a   l   u   e  \\0\n", "   [redacted]\n[redacted]\n"},
 		{"od -c of a BSD", "0000000    h   u   n   t   e   r   2   2   -   v   a   l   u   e  \\n     \n", "0000000    [redacted]\n"},
+		{"od -An -c -w1 of a BSD", "    " + strings.Join(strings.Split("hunter22-value", ""), "\n    "), "    " + strings.TrimSuffix(strings.Repeat(Mark+"\n", 14), "\n")},
 		{"od -a", "0000000   h   u   n   t   e   r   2   2   -   v   a   l   u   e  nl\n", "0000000   [redacted]\n"},
 		{"od -b", "0000000 150 165 156 164 145 162 062 062\n0000010 055 166 141 154 165 145 012\n", "0000000 [redacted]\n[redacted]\n"},
 		{"od -t u1", " 104 117 110 116 101 114  50  50\n  45 118  97 108 117 101\n", " [redacted]\n[redacted]\n"},
@@ -53,6 +54,12 @@ func TestDumps(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Characters show blanks as blanks, which stay at the beginning.
+func TestDumpsOfBlanks(t *testing.T) {
+	t.Parallel()
+	wantEverywhere(t, setOf(" two  words"), "0000000   :       t   w   o           w\n0000010   o   r   d   s  \\n\n", "0000000   :    [redacted]\n[redacted]\n")
 }
 
 // xxd1 is what xxd -c 1 prints of text.

@@ -5,24 +5,35 @@
 // itself, as it is or as programs quote it. A longer value is found
 //
 //   - as it is, and each of its lines by itself where it has several;
-//   - as JSON, JSON in JSON, Go, C, Python, XML, HTML and shells write it between quotes, and escaped in URLs and forms;
-//   - in base64, in both alphabets, at any offset in the encoded bytes: all characters but the one at either end that
-//     it shares with its neighbours, which tells up to four bits of it;
+//   - as JSON, JSON in JSON, Go, C, Python, XML, HTML and shells write it between quotes, escaped in URLs and forms, and
+//     in quoted-printable;
+//   - in base64, in both alphabets, and in base32, in capitals, at any offset in the encoded bytes: all characters but the
+//     one at either end that it shares with its neighbours, which tells up to four bits of it;
 //   - in hex, in small or in capital letters;
-//   - in both also if they are broken into lines of 40 characters or more, and as it is if it has 16 bytes or more. If
-//     the first line end comes within the first four characters, three are left (and all of a value of less than ten
-//     bytes, and of a value as it is);
-//   - in hex, octal or decimal numbers with something between the bytes (73:65, 73 65, %73%65, \x73\x65, \u0073\u0065,
-//     0x73, 0x65, &#x73;&#x65;, \163\145, 163 145, &#115;&#101;, 115 101, 115, 101; a mark before the first one is
-//     left), in UTF-16, and in base64 of UTF-16;
+//   - in base64, base32 and hex also if they are broken into lines of 40 characters or more, and as it is if it has 16
+//     bytes or more. If the first line end comes within the first four characters, three are left (and all of a value of
+//     less than ten bytes, and of a value as it is);
+//   - in hex, octal or decimal numbers with something between the bytes (73:65, 73 65, %73%65, =73=65, \x73\x65,
+//     \u0073\u0065, 0x73, 0x65, &#x73;&#x65;, \163\145, 163 145, &#115;&#101;, 115 101, 115, 101; a mark before the first
+//     one is left), in UTF-16, and in base64 of UTF-16;
 //   - in the base64 of a base64 text that is not broken into lines: all but one or two characters at either end, which
-//     tell up to eight bits.
+//     tell up to eight bits;
+//   - in each of these forms with terminal escapes between its characters, such as colours and hyperlinks, up to 1 KiB of
+//     them between two characters;
+//   - in each of these forms in a dump of xxd, hexdump or od that shows bytes in hex, in octal, as characters, or one by one
+//     in decimal. The rest of the line in which the value begins is removed, and each further line up to the one in which it
+//     ends. A line of a dump has up to 4 KiB and begins with an offset of six digits or more or, without one, with a blank.
 //
 // Not found are: pieces of a value that are not its lines; a value in other letters (in capitals, reversed, with
-// something else between its characters, such as colours, or as in a hex dump); base32; any other encoding of an
-// encoding, or of something computed from the value (a digest, compressed or encrypted data); values broken by more
-// than a line end (an indent, a + or > before each line); encodings of a line of more than 16 KiB, and the last two
-// sorts of more than 1 KiB.
+// something else between its characters); base32 in small letters; any other encoding of an encoding, or of something
+// computed from the value (a digest, compressed or encrypted data); values broken by more than a line end (an indent, a
+// + or > before each line, the = before a line end of quoted-printable); encodings of a line of more than 16 KiB, and the
+// numbers, UTF-16 and twofold base64 of one of more than 1 KiB; values of less than 6 bytes with escapes in them or in a
+// dump.
+//
+// Nor is a value found in a dump that shows it in several formats at once (od -t x1 -t c; the column of text of xxd,
+// hexdump -C and od -t x1z is no such format), with a * for lines like the one before, with colours in it (xxd -R), in
+// decimal numbers of several bytes (od -t d2) or, where it is not ASCII, with the names of od -a.
 package redact
 
 import (
@@ -136,7 +147,8 @@ func (s *Set) Find(b []byte) (name string, ok bool) {
 
 // Writer returns a writer that passes everything but the values on to w. It keeps back only what can still become a
 // value, so a prompt appears at once. Close writes the rest (never more than the longest form of a value less one
-// byte, and the line ends in it); it does not close w. After an error every Write fails.
+// byte, with the line ends and the escapes in it, or as a dump shows it); it does not close w. After an error every
+// Write fails.
 func (s *Set) Writer(w io.Writer) io.WriteCloser { return &writer{set: s, to: w} }
 
 // without returns b with Mark in the place of each span.
