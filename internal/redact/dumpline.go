@@ -37,8 +37,15 @@ func (r *reading) add(place int, bytes ...byte) {
 
 // mayDump reports whether a line of a dump may begin as text does.
 func mayDump(text []byte) bool {
-	_, _, ok := dumpHead(text)
-	return ok
+	n, _, ok := dumpHead(text)
+	if !ok || n > 0 {
+		return ok
+	}
+	for n < len(text) && text[n] == ' ' {
+		n++
+	}
+	word := text[n:min(len(text), n+4)] // a column of so many characters is a number
+	return bytes.IndexAny(word, " \r\n") >= 0 || len(word) < 4 || isDigits(word)
 }
 
 // dumpHead returns the length of the offset that a line of a dump begins with. Without one (od -An) there is a blank.
