@@ -45,7 +45,7 @@ func mayDump(text []byte) bool {
 		n++
 	}
 	word := text[n:min(len(text), n+4)] // a column of so many characters is a number
-	return bytes.IndexAny(word, " \r\n") >= 0 || len(word) < 4 || isDigits(word)
+	return bytes.ContainsAny(word, " \r\n") || len(word) < 4 || isDigits(word)
 }
 
 // dumpHead returns the length of the offset that a line of a dump begins with. Without one (od -An) there is a blank.
