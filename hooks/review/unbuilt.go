@@ -29,13 +29,16 @@ func unbuilt(p *proposal) (found findings) {
 	return found
 }
 
-// movedFrom returns the source that a patch removes and whose lines a new file has, but for a few; nil: there is none.
+// leastMoved is the number of bytes with which a source is known again.
+const leastMoved = 8
+
+// movedFrom returns the source that a patch removes and that a new file holds; nil: there is none.
 func (p *proposal) movedFrom(e *edit) *edit {
 	for _, was := range p.edits {
 		if was.exists() || was.opaque || was.class != none || lang.ByPath(was.path) == "" {
 			continue
 		}
-		if before := was.change.Before.Data; len(before) > 0 && bytes.Contains(e.change.After.Data, bytes.TrimSpace(before)) {
+		if before := bytes.TrimSpace(was.change.Before.Data); len(before) >= leastMoved && bytes.Contains(e.change.After.Data, before) {
 			return was
 		}
 	}

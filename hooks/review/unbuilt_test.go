@@ -25,6 +25,7 @@ func TestUnbuilt(t *testing.T) {
 		"one that holds":           {[]patch.Change{change("a.go", src, "//go:build linux || windows\n\n"+src)}, ""},
 		"behind the package":       {[]patch.Change{change("a.go", src, src+"//go:build ignore\n")}, ""},
 		"moved":                    {[]patch.Change{change("a.go", src, absent), change("b/a.go", absent, src)}, ""},
+		"an empty one is gone":     {[]patch.Change{change("a/__init__.py", "\n", absent), change("notes.txt", absent, "some\n")}, ""},
 		"gone":                     {[]patch.Change{change("a.go", src, absent)}, ""},
 		"was not built before":     {[]patch.Change{change("a_windows.go", src, absent), change("_a.go", absent, src)}, ""},
 		"a new file":               {[]patch.Change{change("a_windows.go", absent, src)}, ""},
