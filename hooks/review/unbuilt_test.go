@@ -19,7 +19,7 @@ func TestUnbuilt(t *testing.T) {
 		"another name":             {[]patch.Change{change("a.go", src, absent), change("_a.go", absent, src)}, "dead_code _a.go:0!"},
 		"a name of another system": {[]patch.Change{change("a.go", src, absent), change("a_windows.go", absent, src)}, "dead_code a_windows.go:0!"},
 		"a folder that Go skips":   {[]patch.Change{change("a.go", src, absent), change("_old/a.go", absent, "// Old.\n"+src)}, "dead_code _old/a.go:0!"},
-		"no source":                {[]patch.Change{change("a.py", "x = 1\n", absent), change("a.py.off", absent, "x = 1\n")}, "dead_code a.py.off:0!"},
+		"no source":                {[]patch.Change{change("a.py", "limit = 10\n", absent), change("a.py.off", absent, "limit = 10\n")}, "dead_code a.py.off:0!"},
 		"a constraint":             {[]patch.Change{change("a.go", src, "//go:build ignore\n\n"+src)}, "dead_code a.go:1!"},
 		"one of another system":    {[]patch.Change{change("a.go", src, "//go:build !unix\n\n"+src)}, "dead_code a.go:1!"},
 		"one that holds":           {[]patch.Change{change("a.go", src, "//go:build linux || windows\n\n"+src)}, ""},
