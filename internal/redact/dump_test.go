@@ -33,6 +33,8 @@ func TestDumps(t *testing.T) {
 		{"od -t u1", " 104 117 110 116 101 114  50  50\n  45 118  97 108 117 101\n", " [redacted]\n[redacted]\n"},
 		{"od -t x1z", "0000000 68 75 6e 74 65 72 32 32  >hunter22<\n0000010 2d 76 61 6c 75 65  >-value<\n", "0000000 [redacted]\n[redacted]\n"},
 		{"od -t cz", "0000000   h   u   n   t   e   r   2   2  >hunter22<\n0000010   -   v   a   l   u   e          >-value<\n", "0000000   [redacted]\n[redacted]\n"},
+		{"xxd -R", "00000000: \x1b[1;32m6162\x1b[0m \x1b[1;32m2068\x1b[0m \x1b[1;32m756e\x1b[0m \x1b[1;32m7465\x1b[0m  \x1b[1;32mab hunte\x1b[0m\n00000008: \x1b[1;32m7232\x1b[0m \x1b[1;32m322d\x1b[0m \x1b[1;32m7661\x1b[0m\n0000000e: 6c75 6521  lue!\n", "00000000: \x1b[1;32m6162\x1b[0m \x1b[1;32m[redacted]\n[redacted]\n[redacted]\n"},
+		{"grep --color of od -c", "\x1b[01;31m\x1b[K0000000\x1b[m\x1b[K   \x1b[31mh   u\x1b[m   n   t   e   r   2   2   -   v   a   l   u   \x1b[31me\x1b[m\n", "\x1b[01;31m\x1b[K0000000\x1b[m\x1b[K   \x1b[31m[redacted]\n"},
 		{"two values in a line", " 104 117 110 116 101 114  50  50  45 118  97 108 117 101 104 117 110 116 101 114  50  50\n 45 118  97 108 117 101", " [redacted]\n[redacted]"},
 		{"base64 of it", "00000000: 6148 5675 6447 5679 4d6a 4974  aHVudGVyMjIt\n0000000c: 646d 4673 6457 553d  dmFsdWU=\n", "00000000: [redacted]\n[redacted]\n"},
 		{"a line between", " 104 117 110 116 101 114  50  50\n-\n  45 118  97 108 117 101\n", " 104 117 110 116 101 114  50  50\n-\n  45 118  97 108 117 101\n"},
@@ -206,6 +208,7 @@ var dumpers = []dumper{
 
 // oneBlank leaves one blank where there are several: how many are before a number tells how many digits it has.
 func oneBlank(s string) string {
+	s = strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(decolour(s))
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }), " ")
 }
 
@@ -221,13 +224,16 @@ func TestDumpProperty(t *testing.T) {
 		before, after := other.Draw(t, "before"), other.Draw(t, "after")
 		around := rapid.SampledFrom([]string{"", "text\n", "   x\n", "\n", "0000000\n"})
 		head, tail := around.Draw(t, "head"), around.Draw(t, "tail")
+		coloured := strings.NewReplacer(rapid.SampledFrom([][]string{
+			nil, {" ", " \x1b[1m"}, {" ", "\x1b[0m "}, {"\n", "\n\x1b[01;31m\x1b[K", " ", "\x1b[m\x1b[K "},
+		}).Draw(t, "colours")...)
 		redacted := func(name string) (text, got string) {
 			v := value.Draw(t, name)
 			for _, end := range []int{0, length - 1} { // characters show no blank there
 				v[end] = max(v[end], '!')
 			}
 			data := string(before) + string(v) + string(after)
-			text = head + d.dump([]byte(data)) + tail
+			text = head + coloured.Replace(d.dump([]byte(data))) + tail
 			got = setOf(string(v)).String(text)
 			wantBoth(t, setOf(string(v)), text, got, 50)
 			return text, got
@@ -255,7 +261,7 @@ func TestDumpLikeProperty(t *testing.T) {
 	t.Parallel()
 	pieces := rapid.SampledFrom([]string{
 		" ", "  ", "   ", "    ", " 1", " 11", "  1", "   1", "    1", " 111", " 001", " 31", " 3131", " 31313131", " 000061", " 030461", " -1",
-		"  49", " 49", "1", "11", "a", "0000000", "000000", "00000000:", "  >11<", "  |11|", "  11", "  >", "|", "  \\1", "   \\", "  sp", "\x1b[m",
+		"  49", " 49", "1", "11", "a", "0000000", "000000", "00000000:", "  >11<", "  |11|", "  11", "  >", "|", "  \\1", "   \\", "  sp", "\x1b[m", "\x1b", "[", "m",
 		"\r", "\r\n", "\n", "\n", "\n", "\n 31 31 31", "\n   1   1   1", "\n000000", "\n  49  49  49", "\n 061 061",
 	})
 	rapid.Check(t, func(t *rapid.T) {

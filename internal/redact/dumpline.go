@@ -17,7 +17,11 @@ const (
 )
 
 // A dumpLine is what one line shows.
-type dumpLine struct{ readings [readings]reading }
+type dumpLine struct {
+	readings [readings]reading
+	plain    []byte // the line without terminal escapes, if it has any
+	places   []int  // where in the line each byte of plain is, and where the line ends
+}
 
 // A reading is what a line shows in one reading, if that is possible: bytes, and where in the line the column of each
 // is. The column at rest, if that is not negative, is unfinished.
@@ -35,7 +39,7 @@ func (r *reading) add(place int, bytes ...byte) {
 	}
 }
 
-// mayDump reports whether a line of a dump may begin as text does.
+// mayDump reports whether a line of a dump may begin as text does. An escape is seen to later.
 func mayDump(text []byte) bool {
 	n, _, ok := dumpHead(text)
 	if !ok || n > 0 {
@@ -45,7 +49,7 @@ func mayDump(text []byte) bool {
 		n++
 	}
 	word := text[n:min(len(text), n+4)] // a column of so many characters is a number
-	return bytes.ContainsAny(word, " \r\n") || len(word) < 4 || isDigits(word)
+	return bytes.ContainsAny(word, " \r\n\x1b") || len(word) < 4 || isDigits(word)
 }
 
 // dumpHead returns the length of the offset that a line of a dump begins with. Without one (od -An) there is a blank.
@@ -63,11 +67,48 @@ func dumpHead(line []byte) (n int, colon, ok bool) {
 	case n > 0 && line[n] == ':':
 		n, colon = n+1, true
 	}
-	return n, colon, n == len(line) || line[n] == ' '
+	return n, colon, n == len(line) || line[n] == ' ' || line[n] == esc
 }
 
 // parse reports whether line is one of a dump or, if it is not whole, may become one.
 func (l *dumpLine) parse(line []byte, whole bool) bool {
+	if bytes.IndexByte(line, esc) < 0 {
+		return l.columns(line, whole)
+	}
+	if !l.strip(line) || !l.columns(l.plain, whole) {
+		return false
+	}
+	for i := range l.readings {
+		r := &l.readings[i]
+		for k, place := range r.places {
+			r.places[k] = l.places[place]
+		}
+		if r.rest >= 0 {
+			r.rest = l.places[r.rest]
+		}
+	}
+	return true
+}
+
+// strip sets plain. It reports false if line has an ESC that begins no escape.
+func (l *dumpLine) strip(line []byte) bool {
+	l.plain, l.places = l.plain[:0], l.places[:0]
+	state := escape(0)
+	for i, by := range line {
+		if state != 0 || by == esc {
+			if state = state.next(by); state == broken {
+				return false
+			}
+			continue
+		}
+		l.plain, l.places = append(l.plain, by), append(l.places, i)
+	}
+	l.places = append(l.places, len(line))
+	return true
+}
+
+// columns is parse for a line without escapes.
+func (l *dumpLine) columns(line []byte, whole bool) bool {
 	for i := range l.readings {
 		r := &l.readings[i]
 		*r = reading{bytes: r.bytes[:0], places: r.places[:0], rest: -1}

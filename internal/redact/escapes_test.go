@@ -97,7 +97,7 @@ func TestColouredProperty(t *testing.T) {
 		escapes := rapid.StringOfN(rapid.SampledFrom([]rune("abc")), 0, 3, -1)
 		colours := strings.NewReplacer("a", "\x1b[01;31m\x1b[K", "b", "\x1b]8;;ab\x1b\\", "c", "\x1b(B")
 		around := rapid.StringMatching(`([A-Z ]|\x1b\[1m){0,60}`)
-		before, after := around.Draw(t, "before"), around.Draw(t, "after")
+		before, after := "x"+around.Draw(t, "before"), around.Draw(t, "after") // with a blank it might be a dump
 		var text strings.Builder
 		text.WriteString(before)
 		for i := range len(form) {

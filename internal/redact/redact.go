@@ -23,6 +23,7 @@
 //   - in each of these forms in a dump of xxd, hexdump or od that shows bytes in hex, in octal, as characters, or one by one
 //     in decimal. The rest of the line in which the value begins is removed, and each further line up to the one in which it
 //     ends. A line of a dump has up to 4 KiB and begins with an offset of six digits or more or, without one, with a blank.
+//     It may have terminal escapes in it (xxd -R).
 //
 // Not found are: pieces of a value that are not its lines; a value in other letters (in capitals, reversed, with
 // something else between its characters); base32 in small letters; any other encoding of an encoding, or of something
@@ -32,8 +33,8 @@
 // dump.
 //
 // Nor is a value found in a dump that shows it in several formats at once (od -t x1 -t c; the column of text of xxd,
-// hexdump -C and od -t x1z is no such format), with a * for lines like the one before, with colours in it (xxd -R), in
-// decimal numbers of several bytes (od -t d2) or, where it is not ASCII, with the names of od -a.
+// hexdump -C and od -t x1z is no such format), with a * for lines like the one before, in decimal numbers of several bytes
+// (od -t d2) or, where it is not ASCII, with the names of od -a.
 package redact
 
 import (
