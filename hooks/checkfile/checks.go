@@ -62,6 +62,9 @@ func NewChecks(t Tree, s Scope) *Checks {
 		sub = "."
 	}
 	found := newSurvey(t, sub, s.Failing)
+	if t.Read != nil {
+		maps.Copy(found.onlyForTests, devCrates(t, found))
+	}
 	c := &Checks{
 		Sub: sub, tree: found.Index, protected: newProtected(sub, s.Include, s.Protect), conventions: newConventions(found),
 		data: found.testData(), refs: findReferences(t, found, s), runner: newRunnerFiles(t, found),
@@ -160,7 +163,7 @@ type conventions struct {
 	sub        string
 	production map[string]bool // files that only look like tests: production imports them
 	folders    map[string]bool // folders that only look like tests'
-	helpers    map[string]bool // files; lang.GoPackage for a Go package
+	helpers    map[string]bool // files; lang.GoPackage for a Go package; folders, with a slash at the end
 }
 
 func newConventions(s *survey) conventions {
@@ -199,7 +202,7 @@ func (c *conventions) class(p string) int {
 		return 3
 	case folder && lang.TestFolder(in):
 		return 2
-	case c.helpers[p], path.Ext(p) == ".go" && c.helpers[lang.GoPackage(path.Dir(p))]:
+	case c.helpers[p], below(p, c.helpers), path.Ext(p) == ".go" && c.helpers[lang.GoPackage(path.Dir(p))]:
 		return 2
 	}
 	return 0

@@ -61,3 +61,23 @@ func TestClassNamedByChecks(t *testing.T) {
 		"[black --check .":      "5 .gitignore",
 	})
 }
+
+// Crates of Rust that only tests need.
+func TestClassDevCrates(t *testing.T) {
+	t.Parallel()
+	const head = "[package]\nname = \"x\"\n"
+	classes(t, files{
+		"Cargo.toml":      "[workspace]\nmembers = [\"*\"]\n[workspace.dependencies]\nshared = { path = \"shared\" }\n",
+		"shop/Cargo.toml": head + "[dependencies]\nboth = { path = \"../both\" }\n[dev-dependencies]\nsame = { path = \"../same\" }\nshared.workspace = true\nboth = { path = \"../both\" }\nown = { path = \"../own\" }\nserde = \"1\"\n",
+		"shop/src/lib.rs": "pub fn f() {}\n", "same/Cargo.toml": head, "same/src/lib.rs": "", "same/src/deep/x.rs": "", "shared/Cargo.toml": head, "shared/src/lib.rs": "",
+		"both/Cargo.toml": head, "both/src/lib.rs": "", "own/Cargo.toml": head, "own/src/lib.rs": "#[test]\nfn t() {}\n",
+		"checks/Cargo.toml": head + "[dev-dependencies]\ntested = { path = \"../tested\" }\n", "checks/src/lib.rs": "// nothing\n", "tested/Cargo.toml": head, "tested/src/lib.rs": "",
+		"shop/fuzz/Cargo.toml": head + "[dev-dependencies]\nshop = { path = \"..\" }\n", "shop/fuzz/src/main.rs": "fn main() {}\n", "bad/Cargo.toml": "[",
+	}, "", nil, `
+		2 same/src/lib.rs same/src/deep/x.rs same/src/new.rs shared/src/lib.rs
+		0 shop/src/lib.rs
+		0 both/src/lib.rs    # production needs it too
+		0 own/src/lib.rs     # it has a test of its own
+		0 tested/src/lib.rs  # its tests are in a crate of their own
+	`)
+}

@@ -53,6 +53,7 @@ type survey struct {
 	ships     *shipping // nil: nothing can be read
 	doctests  bool      // a source of Python speaks of doctests
 
+	rustTests    map[string]bool // folders with a test of Rust in them or below
 	onlyForTests map[string]bool // modules of Rust that only tests compile
 
 	nodePackages []string // package.json files, not of dependencies
@@ -64,7 +65,7 @@ func newSurvey(t Tree, sub string, failing []string) *survey {
 	s := &survey{
 		Index: lang.NewIndex(paths, sub), sub: sub, units: map[string]*unit{}, dirUnits: map[string][]*unit{},
 		codeBelow: map[string]bool{}, dataBelow: map[string]bool{}, dataBases: map[string]bool{},
-		globs: map[*unit][]string{}, onlyForTests: map[string]bool{},
+		globs: map[*unit][]string{}, onlyForTests: map[string]bool{}, rustTests: map[string]bool{},
 	}
 	for _, p := range paths {
 		s.note(p)
@@ -141,6 +142,11 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 		}
 		for _, f := range lang.TestModules(s.Index, p, src) {
 			s.onlyForTests[f] = true
+		}
+		if path.Ext(p) == ".rs" && bytes.Contains(src, []byte("#[test]")) {
+			for dir := path.Dir(p); !s.rustTests[dir] && dir != "."; dir = path.Dir(dir) {
+				s.rustTests[dir] = true
+			}
 		}
 		s.literals(u, p, src)
 	}
