@@ -11,6 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
 const (
@@ -206,16 +207,17 @@ func (c *cmakeProject) command(name string, args []string, dir string, vars map[
 		if at := slices.Index(args, "COMMAND"); at >= 0 {
 			rest = args[at+1:]
 		}
-		c.runs(rest)
+		c.runs(rest, dir)
 	case "add_custom_target":
 		if at := slices.Index(args, "COMMAND"); at >= 0 && checkName(first) {
-			c.runs(args[at+1:])
+			c.runs(args[at+1:], dir)
 		}
 	}
 }
 
-// runs notes the program of a test.
-func (c *cmakeProject) runs(words []string) {
+// runs notes the program of a test, and follows the command.
+func (c *cmakeProject) runs(words []string, dir string) {
+	c.n.commands([]shelltext.Command{{Words: c.asCommand(words, dir)}}, site{dir: ".", from: dir, start: dir})
 	for i, word := range words {
 		if i > 0 && (word == "WORKING_DIRECTORY" || word == "CONFIGURATIONS" || word == "DEPENDS") {
 			return
@@ -226,6 +228,24 @@ func (c *cmakeProject) runs(words []string) {
 			c.tested[word] = c.tested[word] || alone
 		}
 	}
+}
+
+// asCommand returns the words of a test's command with the files of the tree that they mean. ${CMAKE_COMMAND} is left out:
+// it is not known.
+func (c *cmakeProject) asCommand(words []string, dir string) (command []string) {
+	switch {
+	case len(words) > 1 && words[0] == "-E" && words[1] == "compare_files":
+		command, words = []string{"cmp"}, words[2:]
+	case slices.Contains(words, "-P"):
+		command = []string{"cmake"}
+	}
+	for _, word := range words {
+		if p := c.resolve(word, dir); p != "" {
+			word = p
+		}
+		command = append(command, word)
+	}
+	return command
 }
 
 // resolve returns the file of the tree that a word means, "" for none.

@@ -81,7 +81,7 @@ func (s *survey) literals(u *unit, p string, src []byte) {
 				run = run[:0]
 			}
 			if n := end - i - 1; n > 0 && n <= maxLiteral {
-				run = append(run, string(line[i+1:end]))
+				run = append(run, asPattern(string(line[i+1:end])))
 			}
 			i, last = end+1, end+1
 		}
@@ -90,7 +90,7 @@ func (s *survey) literals(u *unit, p string, src []byte) {
 			for _, word := range strings.FieldsFunc(string(line),
 				func(r rune) bool { return strings.ContainsRune(" \t\r\n=<>|;&(){}\"'`", r) }) {
 				if len(word) <= maxLiteral {
-					s.mention(u, p, line, afterVariable(word), strings.HasSuffix(word, "/"), true)
+					s.mention(u, p, line, asPattern(afterVariable(word)), strings.HasSuffix(word, "/"), true)
 				}
 			}
 		}
@@ -126,14 +126,27 @@ func closeQuote(line []byte, at int) int {
 
 // lists matches a line that may list a folder or put its name together.
 var lists = lazyregexp.New(`(?i)read_?dir|iterdir|scandir|opendir|listdir|glob|walk|\bjoin\b|\bpath\b|\bdir(?:fs)?\b|` +
-	`\b(?:for|find|ls|cd|diff|cmp|cat|pushd)\b|^\s*\w+=`)
+	`\b(?:for|find|ls|cd|diff|cmp|cat|pushd)\b|^\s*\w+=|` +
+	`^\s*(?:\w+\s+)*\w+(?:\s*:\s*[\w&']+)?\s*:?=\s*["'\x60]`)
+
+// filledIn matches what a program fills in in a literal: "ref/%s.txt", "ref/{name}.txt", "ref/${name}.txt", "ref/$name.txt".
+var filledIn = lazyregexp.New(`[$#]?\{[^{}/]*\}|\$\w+|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]`)
+
+// asPattern returns a literal with a * for what is filled in, and without a folder at its beginning that is.
+func asPattern(lit string) string {
+	if !strings.ContainsAny(lit, "{$%") {
+		return lit
+	}
+	lit = filledIn().ReplaceAllString(lit, "*")
+	if rest, ok := strings.CutPrefix(lit, "*/"); ok {
+		return rest
+	}
+	return lit
+}
 
 // mention notes the data that lit names in a line, relative to the folder of p, to the project or to the top. folder: it
 // ends in a slash. folders: it may name a folder.
 func (s *survey) mention(u *unit, p string, line []byte, lit string, folder, folders bool) {
-	if i := strings.LastIndex(lit, "}/"); i >= 0 {
-		lit = lit[i+2:] // ${dir}/x, #{dir}/x
-	}
 	if all := strings.TrimRight(lit, "*/"); (strings.HasSuffix(lit, "/*") || strings.HasSuffix(lit, "/**")) && !strings.Contains(all, "*") {
 		lit, folder = all, true
 	}
@@ -199,11 +212,22 @@ func beforeGlob(pattern string) string {
 // testData returns the data that tests name and production does not (class 3).
 func (s *survey) testData() fileSet {
 	data := fileSet{files: map[string]bool{}}
-	production := map[string]bool{}
+	production, listed := map[string]bool{}, map[string]bool{}
+	var patterns []string
 	for _, u := range s.order {
 		if u.production() && !s.onlyForTests[u.key] {
 			for _, name := range u.mentioned {
 				production[name] = true
+			}
+			patterns = append(patterns, s.globs[u]...)
+		}
+	}
+	patterns = fewGlobs(patterns)
+	for _, p := range s.data { // what production reads under a name that it puts together
+		if slices.ContainsFunc(patterns, func(glob string) bool { return doublestar.MatchUnvalidated(glob, p) }) {
+			listed[p] = true
+			for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
+				listed[dir+"/"] = true
 			}
 		}
 	}
@@ -212,12 +236,13 @@ func (s *survey) testData() fileSet {
 			continue
 		}
 		for _, name := range u.mentioned {
-			if !production[name] && !s.usedByProduction(name) {
+			if !production[name] && !s.usedByProduction(name) && !(strings.HasSuffix(name, "/") && listed[name]) {
 				data.files[name] = true
 			}
 		}
 		data.globs = append(data.globs, s.globs[u]...)
 	}
+	maps.Copy(production, listed)
 	data.globs = slices.DeleteFunc(fewGlobs(data.globs),
 		func(glob string) bool { return !s.onlyTestData(glob, production) })
 	return data

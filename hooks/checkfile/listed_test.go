@@ -30,11 +30,17 @@ func TestClassListedByTests(t *testing.T) {
 	t.Parallel()
 	classes(t, files{
 		"go.mod": "module m\n", "a.go": "package m\n\nimport \"os\"\n\nvar all, _ = os.ReadDir(\"shared\")\n", "ref/x": "", "gold/x": "", "walk/deep/x": "", "glob/x": "", "shared/x": "", "word/x": "", "mixed/x": "", "mixed/x.go": "package x\n",
-		"a_test.go":  "package m\n\nvar a, _ = os.ReadDir(\"ref\")\nvar b, _ = filepath.Glob(\"glob/*\")\nvar c, _ = os.ReadDir(\"shared\")\nvar d = \"word\"\nvar e, _ = os.ReadDir(\"mixed\")\n",
-		"test_a.py":  "for p in (Path(__file__).parents[1] / 'gold').iterdir():\n    pass\nfor d, _, names in os.walk('walk'):\n    pass\n",
+		"a_test.go": "package m\n\nvar a, _ = os.ReadDir(\"ref\")\nvar b, _ = filepath.Glob(\"glob/*\")\nvar c, _ = os.ReadDir(\"shared\")\nvar d = f(\"word\")\nvar e, _ = os.ReadDir(\"mixed\")\n",
+		"test_a.py": "for p in (Path(__file__).parents[1] / 'gold').iterdir():\n    pass\nfor d, _, names in os.walk('walk'):\n    pass\n",
+		"b.go":      "package m\n\nvar x = fmt.Sprintf(\"lists/%s.json\", \"en\")\n", "b_test.go": "package m\n\nvar x, _ = os.ReadDir(\"lists\")\nvar y = \"lists/en.json\"\nvar z = \"lists/*.json\"\n", "lists/en.json": "{}", "lists/de.json": "{}",
+		"c_test.go": "package m\n\nvar x = fmt.Sprintf(\"golds/%s/out.txt\", \"en\")\nvar y = []string{\"plain\"}\nvar dir = \"named\"\n", "golds/en/out.txt": "", "plain/x": "", "named/x": "",
+		"test_d.py": "open(f'{HERE}/pys/{name}.out')\nopen(f'{x}.cfg')\n", "pys/a.out": "", "y.cfg": "",
 		"src/lib.rs": "#[cfg(test)]\nmod checks;\nmod shop;\n", "src/checks.rs": "fn all() { std::fs::read_dir(\"rust\") }\n", "src/shop.rs": "", "rust/x": "",
 	}, "", nil, `
 		3 ref/x gold/x walk/deep/x glob/x
+		3 golds/en/out.txt golds/new/out.txt named/x pys/a.out lists/en.json
+		0 lists/de.json  # production puts its name together
+		0 plain/x y.cfg
 		3 rust/x  # a module that only tests compile reads it
 		2 src/checks.rs
 		0 src/shop.rs src/lib.rs
