@@ -11,10 +11,14 @@ var (
 	pythonScope = lazyregexp.New(`^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)`)
 	topAssert   = lazyregexp.New(`^assert\b`)
 	mainBlock   = lazyregexp.New(`^if\b.*__name__`)
-	asserting   = lazyregexp.New(`(?m)^\s*(?:assert\b|raise\s+AssertionError\b)|\bdoctest\.|\bunittest\.`)
+	// testBlock begins a test at the top level, or what only tests call by its name.
+	testBlock = lazyregexp.New(`^(?:async[ \t]+)?def[ \t]+(?:test|assert|check_|expect)\w*|^class[ \t]+(?:Test\w*|\w+\([^)\n]*TestCase[^)\n]*\))|^def[ \t]+(?:setUpModule|tearDownModule|load_tests)\b`)
+	topBlock  = lazyregexp.New(`(?m)^(?:async[ \t]+def|def|class)[ \t]+\w+.*`)
+
+	asserting = lazyregexp.New(`(?m)^\s*(?:assert\b|raise\s+AssertionError\b)|\bdoctest\.|\bunittest\.`)
 )
 
-// splitPython splits a source into its tests and the rest: the documentation with examples, if doctests; what is
+// splitPython splits a source into its tests and the rest: the documentation with examples, if doctests; tests, what is
 // asserted at the top level, and a block for `__name__ == "__main__"` that asserts, if main.
 func splitPython(src string, doctests, main bool) ([]piece, bool) {
 	var (
@@ -24,6 +28,14 @@ func splitPython(src string, doctests, main bool) ([]piece, bool) {
 	)
 	for _, l := range pythonLines(src) {
 		text := src[l.from:l.to]
+		if len(found) > 0 && l.from < found[len(found)-1].to { // in a block
+			continue
+		}
+		if main && testBlock().MatchString(text) {
+			end, from := blockEnd(src, l.to), decorated(src, l.from)
+			found = append(found, extent{from: from, to: end, name: strings.TrimRight(strings.TrimSpace(testBlock().FindString(text)), "(:"), value: strings.TrimSpace(src[from:end])})
+			continue
+		}
 		if m := pythonScope().FindStringSubmatch(text); m != nil {
 			for len(widths) > 0 && widths[len(widths)-1] >= len(m[1]) {
 				scopes, widths = scopes[:len(scopes)-1], widths[:len(widths)-1]
@@ -33,7 +45,6 @@ func splitPython(src string, doctests, main bool) ([]piece, bool) {
 		}
 		trimmed := strings.TrimLeft(text, " \t")
 		switch {
-		case len(found) > 0 && l.from < found[len(found)-1].to: // in a block
 		case doctests && documents(trimmed) && strings.Contains(text, ">>>"):
 			found = append(found, extent{from: l.from, to: l.to, in: strings.Join(scopes, "."), name: "examples of " + strings.Join(append([]string{"the module"}, scopes...), "."), value: examples(text)})
 		case main && topAssert().MatchString(text):
@@ -45,6 +56,28 @@ func splitPython(src string, doctests, main bool) ([]piece, bool) {
 		}
 	}
 	return pieces(src, found), true
+}
+
+// ownTests reports whether a source has tests, and something else at its top level.
+func ownTests(src string) bool {
+	tests, others := false, false
+	for _, line := range topBlock().FindAllString(src, -1) {
+		isTest := testBlock().MatchString(line)
+		tests, others = tests || isTest, others || !isTest
+	}
+	return tests && others
+}
+
+// decorated returns where the decorators of the block begin whose first line begins at from.
+func decorated(src string, from int) int {
+	for from > 0 {
+		above, _ := lineStart(src, from-1)
+		if src[above] != '@' {
+			break
+		}
+		from = above
+	}
+	return from
 }
 
 // documents reports whether a line begins with a string over lines.

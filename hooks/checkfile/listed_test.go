@@ -68,6 +68,19 @@ func TestClassNamedByChecks(t *testing.T) {
 	})
 }
 
+// What unittest finds by a pattern.
+func TestClassDiscovered(t *testing.T) {
+	t.Parallel()
+	classesByRun(t, files{
+		"app.py": "import os\n", "deep/up.py": "import unittest\nfrom app import x\n", "deep/plain.py": "x = 1\n", "other/up.py": "import unittest\nfrom app import x\n", "used.py": "import unittest\n", "main.py": "import used\n",
+	}, map[string]string{
+		"python3 -m unittest discover -s deep -p '*.py'": "4 deep/up.py\n0 deep/plain.py other/up.py app.py",
+		"python3 -m unittest discover deep '*.py'":       "4 deep/up.py\n0 other/up.py",
+		"python3 -m unittest discover --pattern=u*.py":   "4 deep/up.py other/up.py\n0 used.py  # production imports it",
+		"python3 -m unittest discover -s deep":           "0 deep/up.py  # it is not called so",
+	})
+}
+
 // Crates of Rust that only tests need.
 func TestClassDevCrates(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ type references struct {
 	libraries map[string]bool // shell scripts that the check and production source
 	calls     map[string]bool // words of the check's commands → one may decide
 	variables map[string]bool // names of variables in the check's scripts
-	mains     map[string]bool // Python programs that the check starts, and that are what is checked
+	mains     map[string]bool // Python sources that the check starts, and that are what is checked; their own tests are not
 	doctests  bool            // something runs the examples in Python's documentation
 }
 
@@ -249,6 +249,8 @@ func (n *finder) started(p string, c shelltext.Command, w site) {
 	switch {
 	case kind == source && n.isCheck(p):
 		n.settingsOf(p)
+		n.testSource(p)
+		return
 	case kind == source:
 		n.mains[p] = true
 		return

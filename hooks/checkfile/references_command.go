@@ -215,8 +215,45 @@ func (n *finder) tests(word string, w site) {
 		}
 	}
 	if strings.ContainsAny(p, "*?[") || n.seen.Has(p) && !n.imported(p) {
-		n.add(p)
+		n.testSource(p)
 	}
+}
+
+// discover adds what `python -m unittest discover` finds: sources below a folder that import unittest, whatever they are
+// called.
+func (n *finder) discover(args []string, w site) {
+	start, pattern := ".", "test*.py"
+	words := parseFlags(args, []string{"-s", "--start-directory", "-p", "--pattern", "-t", "--top-level-directory"}, func(flag, value string) {
+		switch flag {
+		case "-s", "--start-directory":
+			start = value
+		case "-p", "--pattern":
+			pattern = value
+		}
+	})
+	if len(words) > 0 {
+		start = words[0]
+	}
+	if len(words) > 1 {
+		pattern = words[1]
+	}
+	below := path.Join(w.dir, start) + "/"
+	for _, u := range n.seen.order {
+		if u.testing && (start == "." || strings.HasPrefix(u.key, below)) && lang.Matches(pattern, path.Base(u.key)) && !n.imported(u.key) {
+			n.testSource(u.key)
+		}
+	}
+}
+
+// testSource adds a source that is run as a test. One that holds what it tests, too, is judged by its parts.
+func (n *finder) testSource(p string) {
+	if u := n.seen.units[p]; path.Ext(p) == ".py" && u != nil && !lang.TestName(n.seen.Rel(p)) && !slices.ContainsFunc(u.uses, (*unit).production) {
+		if src, ok := n.readOnce(p, "own tests"); ok && ownTests(string(src)) || n.mains[p] {
+			n.mains[p] = true
+			return
+		}
+	}
+	n.add(p)
 }
 
 // settings adds the values of flags that are files, or look like one.
@@ -336,6 +373,8 @@ func (n *finder) module(name string, args []string, c shelltext.Command, w site)
 				n.add(p)
 			}
 		})
+	case name == "unittest" && len(args) > 0 && args[0] == "discover":
+		n.discover(args[1:], w)
 	case slices.Contains(testRunners, top) || slices.Contains(linters, name) || slices.Contains(checkTools, top):
 		n.tool(name, args, w)
 	default:
