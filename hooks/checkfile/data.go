@@ -292,6 +292,13 @@ func (s *survey) onlyTestData(glob string, production map[string]bool) bool {
 	return hit
 }
 
+// namedByProduction reports whether production other than u, and than checks, names or imports p.
+func (s *survey) namedByProduction(u *unit, p string, checks map[string]bool) bool {
+	return s.usedByProduction(p) || slices.ContainsFunc(s.order, func(by *unit) bool {
+		return by != u && by.production() && !checks[by.key] && slices.Contains(by.mentioned, p)
+	})
+}
+
 // usedByProduction reports whether production imports or embeds p.
 func (s *survey) usedByProduction(p string) bool {
 	u := s.units[p]

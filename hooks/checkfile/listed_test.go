@@ -68,6 +68,27 @@ func TestClassNamedByChecks(t *testing.T) {
 	})
 }
 
+// What a command itself names as allowed, as expected, or as a rule.
+func TestClassNamedByCommands(t *testing.T) {
+	t.Parallel()
+	classesByRun(t, files{
+		"known.txt": "", "sums": "", "data.json": "{}", "schema.json": "{}", "calc.py": "open('own.json')\n", "calc.js": "", "want.json": "{}", "own.json": "{}",
+	}, map[string]string{
+		"grep -rn TODO src | grep -vFf known.txt":             "4 known.txt",
+		"grep --file=known.txt data.json":                     "4 known.txt\n0 data.json",
+		"grep -f known.txt out":                               "4 known.txt",
+		"grep -q x known.txt":                                 "0 known.txt  # what is checked",
+		"sha256sum -c sums":                                   "4 sums",
+		"sha256sum sums":                                      "0 sums",
+		"ajv validate -s schema.json -d data.json":            "4 schema.json\n0 data.json",
+		"check-jsonschema --schemafile schema.json data.json": "4 schema.json\n0 data.json",
+		"python3 -c 'import calc, json; assert calc.add() == json.load(open(\"want.json\"))'": "4 want.json\n0 own.json calc.py",
+		"python3 -c 'import calc; assert calc.load() == open(\"own.json\").read()'":           "0 own.json  # the program reads it too",
+		"python3 -c 'import json; assert json.load(open(\"want.json\"))'":                     "0 want.json  # what is checked",
+		"node -e 'assert.equal(require(\"./calc.js\").add(), require(\"./want.json\"))'":      "4 want.json",
+	})
+}
+
 // What unittest finds by a pattern.
 func TestClassDiscovered(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ var (
 		json.tool check-jsonschema prettier jq yq xmllint eslint stylelint biome standard tslint oxlint flake8
 		pylint ruff black isort mypy pyright pycodestyle pydocstyle pyflakes bandit vulture gofmt gofumpt
 		golangci-lint staticcheck revive clang-tidy clang-format cppcheck cpplint codespell editorconfig-checker
-		tsc vue-tsc codecov gitlab-ci-lint buildifier taplo py_compile compileall`)
+		tsc vue-tsc codecov gitlab-ci-lint buildifier taplo py_compile compileall ajv jsonschema`)
 	// checkTools are other programs whose settings are the check's.
 	checkTools = []string{
 		"tox", "nox", "coverage", "nyc", "c8", "ctest", "pre-commit", "lefthook", "nextest", "gotestsum",
@@ -42,7 +42,8 @@ var (
 		--globalSetup --globalTeardown --testEnvironment --runner --reporter --rulesdir --confcutdir
 		--append-config --config-path --opts -r --require --import --loader --experimental-loader --env-file
 		--env-file-if-exists --preload --test-reporter --test-global-setup --suppressions-list --baseline
-		--exclude-from --plugin`)
+		--exclude-from --plugin --schemafile --schema --relaxng --dtdvalid --schematron --ruleset --rules --policy
+		--ignorefile --allowlist --dictionary`)
 	// preloads are the flags among them by which an interpreter runs a file before the program.
 	preloads = []string{
 		"-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--env-file-if-exists",
@@ -92,6 +93,11 @@ func (n *finder) command(c shelltext.Command, w site) {
 		n.goCommand(c, w)
 	case base == "diff" || base == "cmp" || base == "comm":
 		n.operands(args, w, n.expected)
+	case strings.HasSuffix(base, "sum") && (slices.Contains(args, "-c") || slices.Contains(args, "--check")):
+		n.operands(args, w, n.expected)
+	case base == "grep" || base == "egrep" || base == "fgrep" || base == "rg":
+		n.patterns(args, w)
+		n.operands(args, w, n.input)
 	case base == "find" && w.compares:
 		for _, arg := range args {
 			if strings.HasPrefix(arg, "-") || arg == "!" || arg == "(" {
@@ -133,6 +139,9 @@ func (n *finder) tool(base string, args []string, w site) {
 		}
 	case slices.Contains(linters, base):
 		n.settings(args, w, settingFlags)
+		if base == "ajv" {
+			n.settings(args, w, []string{"-s", "-r", "-m"})
+		}
 		n.operands(args, w, n.subject)
 		if base == "actionlint" || base == "zizmor" {
 			n.subjects[path.Join(n.seen.sub, ".github/workflows")+"/"] = true
@@ -339,6 +348,7 @@ func (n *finder) interpret(c shelltext.Command, kind string, w site) {
 			return
 		case arg == "-c" || arg == "-e" || arg == "-p" || arg == "--eval" || arg == "--print":
 			if i+1 < len(args) {
+				n.code(args[i+1], kind, w)
 				n.operands(args[i+2:], w, n.input)
 			}
 			return

@@ -52,6 +52,41 @@ func (n *finder) expected(word string, w site) {
 	}
 }
 
+// patterns adds the files of patterns that grep is given, as in `grep -vFf known.txt`.
+func (n *finder) patterns(args []string, w site) {
+	for i, arg := range args {
+		word, joined := strings.CutPrefix(arg, "--file=")
+		if !joined && i+1 < len(args) && (arg == "--file" || strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, "f")) {
+			word = args[i+1]
+		} else if !joined {
+			continue
+		}
+		if p := n.resolve(word, w); n.seen.Has(p) && isData(p) {
+			n.files[p] = true
+		}
+	}
+}
+
+// code adds the data that a program on the command line names, if it imports a source of the tree: it compares that with
+// it. Other code may check the data itself.
+func (n *finder) code(text, kind string, w site) {
+	ext := map[string]string{"python": ".py", "pypy": ".py", "node": ".js", "nodejs": ".js", "bun": ".js", "ruby": ".rb", "perl": ".pl"}[kind]
+	if ext == "" {
+		return
+	}
+	p := path.Join(w.dir, "command"+ext)
+	if files, _ := lang.Imports(n.seen.Index, p, []byte(strings.ReplaceAll(text, ";", "\n"))); len(files) == 0 {
+		return
+	}
+	u := &unit{key: p, dir: w.dir, test: true}
+	n.seen.literals(u, p, []byte(text))
+	for _, name := range u.mentioned {
+		if !n.seen.namedByProduction(u, name, n.files) {
+			n.files[name] = true
+		}
+	}
+}
+
 // linked adds a link to a folder of data, and the data.
 func (n *finder) linked(link string) {
 	target, ok := n.readOnce(link, "link")
@@ -72,9 +107,7 @@ func (n *finder) settingsOf(p string) {
 	}
 	for _, name := range u.mentioned {
 		own := u.testing || isCompiled(p) || lang.HasWord(path.Base(name), settingWords) || lang.HasWord(path.Base(name), dataWords)
-		if own && !n.seen.usedByProduction(name) && !slices.ContainsFunc(n.seen.order, func(by *unit) bool {
-			return by != u && by.production() && !n.files[by.key] && slices.Contains(by.mentioned, name)
-		}) {
+		if own && !n.seen.namedByProduction(u, name, n.files) {
 			n.files[name] = true
 		}
 	}
