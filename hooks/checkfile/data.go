@@ -236,7 +236,8 @@ func (s *survey) testData() fileSet {
 			continue
 		}
 		for _, name := range u.mentioned {
-			if !production[name] && !s.usedByProduction(name) && !(strings.HasSuffix(name, "/") && listed[name]) {
+			shared := strings.HasSuffix(name, "/") && listed[name]
+			if !shared && !production[name] && !s.usedByProduction(name) {
 				data.files[name] = true
 			}
 		}
