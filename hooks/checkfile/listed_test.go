@@ -72,10 +72,12 @@ func TestClassNamedByChecks(t *testing.T) {
 func TestClassNamedByCommands(t *testing.T) {
 	t.Parallel()
 	classesByRun(t, files{
+		"go.mod": "module m\n", "tools/lint/main.go": "package main\n\nfunc main() { read(\"tools/lint/allow.txt\", \"data.json\") }\n", "tools/lint/allow.txt": "",
 		"known.txt": "", "sums": "", "data.json": "{}", "schema.json": "{}", "calc.py": "open('own.json')\n", "calc.js": "", "want.json": "{}", "own.json": "{}",
 	}, map[string]string{
 		"grep -rn TODO src | grep -vFf known.txt":             "4 known.txt",
 		"grep --file=known.txt data.json":                     "4 known.txt\n0 data.json",
+		"go run ./tools/lint":                                 "4 tools/lint/main.go tools/lint/allow.txt\n0 data.json",
 		"grep -f known.txt out":                               "4 known.txt",
 		"grep -q x known.txt":                                 "0 known.txt  # what is checked",
 		"sha256sum -c sums":                                   "4 sums",
