@@ -26,13 +26,14 @@ func splitPython(src string, doctests, main bool) ([]piece, bool) {
 		scopes []string // what the line is in, by their indents
 		widths []int
 	)
-	for _, l := range pythonLines(src) {
+	lines := pythonLines(src)
+	for i, l := range lines {
 		text := src[l.from:l.to]
 		if len(found) > 0 && l.from < found[len(found)-1].to { // in a block
 			continue
 		}
 		if main && testBlock().MatchString(text) {
-			end, from := blockEnd(src, l.to), decorated(src, l.from)
+			end, from := blockEnd(src, lines[i:]), decorated(src, l.from)
 			found = append(found, extent{from: from, to: end, name: strings.TrimRight(strings.TrimSpace(testBlock().FindString(text)), "(:"), value: strings.TrimSpace(src[from:end])})
 			continue
 		}
@@ -50,7 +51,7 @@ func splitPython(src string, doctests, main bool) ([]piece, bool) {
 		case main && topAssert().MatchString(text):
 			found = append(found, extent{from: l.from, to: l.to, name: "assert", value: strings.TrimSpace(text)})
 		case main && mainBlock().MatchString(text):
-			if end := blockEnd(src, l.to); asserting().MatchString(src[l.from:end]) {
+			if end := blockEnd(src, lines[i:]); asserting().MatchString(src[l.from:end]) {
 				found = append(found, extent{from: l.from, to: end, name: "what it asserts as a program", value: strings.TrimSpace(src[l.from:end])})
 			}
 		}
@@ -100,20 +101,17 @@ func examples(text string) string {
 	return b.String()
 }
 
-// blockEnd returns where the block whose first line begins at from ends: before the next line without an indent.
-func blockEnd(src string, from int) int {
-	end := from
-	for at := from; at < len(src); {
-		next := lineAfter(src, at)
-		line := src[at:next]
-		switch {
-		case strings.TrimSpace(line) == "":
-		case line[0] == ' ' || line[0] == '\t':
-			end = next
+// blockEnd returns where the block ends that the first of lines begins: before the next line without an indent.
+func blockEnd(src string, lines []extent) int {
+	end := lines[0].to
+	for _, l := range lines[1:] {
+		switch text := src[l.from:l.to]; {
+		case strings.TrimSpace(text) == "":
+		case text[0] == ' ' || text[0] == '\t':
+			end = l.to
 		default:
 			return end
 		}
-		at = next
 	}
 	return end
 }

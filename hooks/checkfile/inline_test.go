@@ -93,8 +93,9 @@ func TestRestoreInline(t *testing.T) {
 		"python, own tests, production":  {"own.py", own, strings.Replace(own, "lower", "upper", 1), wasAll, ""},
 		"python, own tests, expectation": {"own.py", own, strings.NewReplacer("lower", "upper", "'A'", "'a'").Replace(own), strings.Replace(own, "lower", "upper", 1), "class Up(unittest.TestCase):6"},
 		"python, own tests, a decorator": {"own.py", own, strings.Replace(own, "@other\n", "@unittest.skip('')\n", 1), wasBase, "class Up(unittest.TestCase):6"},
-		"python, own tests, a helper":    {"own.py", own, strings.Replace(own, "a == b", "True", 1), wasBase, "def assert_same:12"},
-		"python, no check runs it":       {"other.py", python, strings.NewReplacer("== 5", "== -1", "== 2", "== 0").Replace(python), wasAll, ""},
+		"python, own tests, a text without an indent": {"own.py", strings.Replace(own, "'A')", "\"\"\"\nA\n\"\"\".strip())", 1), strings.Replace(own, "'A')", "\"\"\"\na\n\"\"\".strip())", 1), wasBase, "class Up(unittest.TestCase):6"},
+		"python, own tests, a helper":                 {"own.py", own, strings.Replace(own, "a == b", "True", 1), wasBase, "def assert_same:12"},
+		"python, no check runs it":                    {"other.py", python, strings.NewReplacer("== 5", "== -1", "== 2", "== 0").Replace(python), wasAll, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
