@@ -176,7 +176,7 @@ func (t *tree) stop(now bool) {
 		kind, wait = askKill, 0
 	}
 	t.within(wait)
-	_ = t.link.proc.Signal(syscall.SIGCONT)
+	t.link.signal(syscall.SIGCONT)
 	_ = t.link.send(func(to []byte) []byte { return frame(to, kind, t.id) }) // when it is gone, follow knows
 }
 

@@ -16,7 +16,6 @@ import (
 
 // A link is one supervisor of this process.
 type link struct {
-	proc  *os.Process
 	pid   int
 	sock  *os.File
 	raw   syscall.RawConn // of sock
@@ -29,7 +28,7 @@ type link struct {
 	buf     []byte
 
 	life   sync.RWMutex // locked for reading while pid is used; guards waited
-	waited bool         // pid may belong to another process
+	waited bool         // pid may belong to another process: see wait
 
 	mu      sync.Mutex // guards what follows, and tree.early
 	last    uint32     // number of the last command
@@ -123,8 +122,10 @@ func newLink(marks []string, alone bool) (*link, error) {
 
 	supervisors.RLock()
 	defer supervisors.RUnlock()
-	proc, err := os.StartProcess(helperExe, []string{helperName, roleSupervisor}, &os.ProcAttr{
-		Dir: "/", Env: append(marks, idleProcs), Files: []*os.File{null, null, null, theirs},
+	// Not os.StartProcess: before the first process it starts one more, to see what the kernel can do.
+	nothing := null.Fd()
+	pid, err := syscall.ForkExec(helperExe, []string{helperName, roleSupervisor}, &syscall.ProcAttr{
+		Dir: "/", Env: append(marks, idleProcs), Files: []uintptr{nothing, nothing, nothing, theirs.Fd()},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
@@ -132,7 +133,7 @@ func newLink(marks []string, alone bool) (*link, error) {
 		return nil, fmt.Errorf("supervisor: %w", err)
 	}
 	l := &link{
-		proc: proc, pid: proc.Pid, sock: ours, raw: raw, alone: alone,
+		pid: pid, sock: ours, raw: raw, alone: alone,
 		over: make(chan struct{}), trees: map[uint32]*tree{},
 	}
 	supervisors.ids.Store(l.pid, l)
@@ -156,7 +157,7 @@ func (l *link) attend() {
 			every.Stop()
 			return
 		case <-every.C:
-			_ = l.proc.Signal(syscall.SIGCONT)
+			l.signal(syscall.SIGCONT)
 		}
 	}
 }
@@ -208,7 +209,7 @@ func (l *link) hangUp() {
 	l.retired = true
 	if l.hungUp == nil {
 		_ = l.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
-		l.hungUp = time.AfterFunc(patience, func() { _ = l.proc.Kill() }) // it may have been stopped
+		l.hungUp = time.AfterFunc(patience, func() { l.signal(syscall.SIGKILL) }) // it may have been stopped
 	}
 }
 
@@ -329,13 +330,10 @@ func (l *link) received(m notice) {
 
 // lost waits for the supervisor, and gives its remaining trees their endings.
 func (l *link) lost() {
-	l.life.Lock()
-	l.waited = true
-	l.life.Unlock()
 	l.mu.Lock()
 	l.hangUp() // for one that closed its socket and does not end
 	l.mu.Unlock()
-	state, err := l.proc.Wait()
+	status, usage, err := l.wait()
 	l.hungUp.Stop()
 	supervisors.ids.Delete(l.pid)
 
@@ -344,18 +342,51 @@ func (l *link) lost() {
 	l.trees = nil
 	l.mu.Unlock()
 	for _, t := range trees {
-		if t.last != nil && state != nil { // it waited for all processes of its command
-			t.last.processor = state.UserTime() + state.SystemTime()
+		if t.last != nil && err == nil { // it waited for all processes of its command
+			t.last.processor = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 		}
 	}
-	l.orphaned(trees, how(state, err))
+	l.orphaned(trees, how(status, err))
 	_ = l.sock.Close()
 	close(l.over)
 }
 
-func how(state *os.ProcessState, err error) string {
-	if err != nil {
-		return err.Error()
+// wait waits for the supervisor to exit. Its number stays its own until nobody can signal it any more.
+func (l *link) wait() (status unix.WaitStatus, usage unix.Rusage, err error) {
+	_ = ignoringEINTR(func() error { return unix.Waitid(unix.P_PID, l.pid, nil, unix.WEXITED|unix.WNOWAIT, nil) })
+	l.life.Lock()
+	defer l.life.Unlock()
+	l.waited = true
+	err = ignoringEINTR(func() error {
+		_, err := unix.Wait4(l.pid, &status, 0, &usage)
+		return err
+	})
+	return status, usage, os.NewSyscallError("wait4", err)
+}
+
+func ignoringEINTR(call func() error) (err error) {
+	for {
+		if err = call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
 	}
-	return state.String()
+}
+
+// signal signals the supervisor, if it was not waited for.
+func (l *link) signal(sig syscall.Signal) {
+	l.life.RLock()
+	defer l.life.RUnlock()
+	if !l.waited {
+		_ = syscall.Kill(l.pid, sig)
+	}
+}
+
+func how(status unix.WaitStatus, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case status.Signaled():
+		return "signal: " + status.Signal().String()
+	}
+	return fmt.Sprintf("exit status %d", status.ExitStatus())
 }

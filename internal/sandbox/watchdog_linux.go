@@ -74,7 +74,7 @@ func (t *tree) bite() {
 			worked, ping = time.Now(), t.link.ping()
 		}
 		if time.Since(worked) > idleFor || alives.stuck(alive) {
-			_ = t.link.proc.Kill()
+			t.link.signal(syscall.SIGKILL)
 			return
 		}
 		time.Sleep(max(pollTerm, 2*time.Since(began)))
