@@ -94,7 +94,7 @@ func (p process) main() int {
 	// Caught, so that a write to a closed pipe is an error and not the end: the record is sealed first.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
-	defer signal.Stop(pipe)
+	defer console.Release(pipe)
 
 	g := p.open()
 	defer g.emptyBin()

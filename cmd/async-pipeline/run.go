@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/console"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -218,6 +219,11 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 		defer sandbox.Close()
 		run.Prepare()
 	}
+	var stop *console.Interrupt
+	if !r.dryRun && r.rounds == nil {
+		stop = prog.ListenSoon(console.Die)
+		defer stop.Stop()
+	}
 	file, err := prog.settledFile()
 	if err != nil {
 		return err
@@ -294,7 +300,7 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	p := &runCall{
 		prog: prog, flags: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn,
 		trace: trace, store: record.At(c.Root), job: job, since: since,
-		git: git, taken: taken,
+		git: git, taken: taken, stop: stop,
 	}
 	return p.perform()
 }

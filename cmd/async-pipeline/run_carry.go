@@ -39,6 +39,7 @@ type runCall struct {
 	since  *record.Affected                  // of --affected
 	taken  *record.Resumed                   // of --resume
 	git    func(context.Context) *record.Git // see run.AskGit
+	stop   *console.Interrupt                // nil in a round of --watch
 
 	progress progress
 	ahead    ahead
@@ -49,7 +50,7 @@ type runCall struct {
 func (p *runCall) perform() error {
 	prog := p.prog
 	// One listener over both phases: between the verdict and the hooks a signal must not kill what is left to say.
-	var stop *console.Interrupt
+	stop := p.stop
 	if w := p.flags.rounds; w != nil { // it listens over all rounds
 		stop = w.stop
 		stop.Next(p.interrupted)
@@ -58,8 +59,7 @@ func (p *runCall) perform() error {
 		p.ctx, end = w.Begin(stop.Ctx, p.graph)
 		defer func() { end(p.sealed) }()
 	} else {
-		stop = prog.Listen(p.interrupted)
-		defer stop.Stop()
+		stop.Heeds(p.interrupted)
 		defer prog.JobControl().End()
 		p.ctx = stop.Ctx
 	}

@@ -22,6 +22,7 @@ type Interrupt struct {
 	c      *Console
 	cancel context.CancelFunc
 	ch     chan os.Signal
+	taken  chan struct{} // closed when the signals come to ch
 	done   chan struct{}
 	work   sync.WaitGroup // wait, and the call of told
 
@@ -39,7 +40,17 @@ const (
 
 // Listen begins to take signals, until Stop. told is called with the first one, in a goroutine of its own.
 func (c *Console) Listen(told func(syscall.Signal)) *Interrupt {
-	i := &Interrupt{c: c, told: told, Again: make(chan struct{}), ch: make(chan os.Signal, 2), done: make(chan struct{})}
+	i := c.ListenSoon(told)
+	<-i.taken
+	return i
+}
+
+// ListenSoon is Listen in the background: each signal costs two switches between threads, half a millisecond in all.
+// Until Heeds has returned a signal may still end the program.
+func (c *Console) ListenSoon(told func(syscall.Signal)) *Interrupt {
+	i := &Interrupt{
+		c: c, told: told, Again: make(chan struct{}), ch: make(chan os.Signal, 2), taken: make(chan struct{}), done: make(chan struct{}),
+	}
 	i.Ctx, i.cancel = context.WithCancel(context.Background())
 	// A signal that was ignored when the program started (nohup, or SIGINT in the background) stays ignored.
 	signals := []os.Signal{syscall.SIGTERM, syscall.SIGQUIT}
@@ -48,9 +59,18 @@ func (c *Console) Listen(told func(syscall.Signal)) *Interrupt {
 			signals = append(signals, s)
 		}
 	}
-	signal.Notify(i.ch, signals...)
-	i.work.Go(i.wait)
+	i.work.Go(func() {
+		signal.Notify(i.ch, signals...)
+		close(i.taken)
+		i.wait()
+	})
 	return i
+}
+
+// Heeds waits until all signals are taken. From then on they are told to told.
+func (i *Interrupt) Heeds(told func(syscall.Signal)) {
+	<-i.taken
+	i.Next(told)
 }
 
 func (i *Interrupt) wait() {
@@ -114,7 +134,8 @@ func (i *Interrupt) Now() bool {
 
 // Stop restores the signals, after told has returned.
 func (i *Interrupt) Stop() {
-	signal.Stop(i.ch)
+	<-i.taken
+	Release(i.ch)
 	close(i.done)
 	i.cancel()
 	i.work.Wait()
@@ -165,4 +186,14 @@ func Await[T any](stop *Interrupt, do func() (T, error)) (T, error) {
 		return done.got, exit.With(exit.Signal + int(sig))
 	}
 	return done.got, done.err
+}
+
+// Release undoes signal.Notify, in the background: each signal costs two switches between threads, and most programs
+// that release their signals are about to exit.
+func Release(ch chan<- os.Signal) { go signal.Stop(ch) }
+
+// Die ends the program as the signal would if nobody took it.
+func Die(s syscall.Signal) {
+	signal.Reset(s)
+	_ = syscall.Kill(os.Getpid(), s)
 }

@@ -31,18 +31,18 @@ const (
 // SIGCONT first. That is taken for the later one, since nobody would continue the program again.
 const together = 10 * time.Millisecond
 
-// JobControl begins to take SIGTSTP and SIGCONT, until End. A SIGTSTP that was ignored when the program started
-// stays ignored.
+// JobControl begins to take SIGTSTP and SIGCONT, in the background, until End. A SIGTSTP that was ignored when the
+// program started stays ignored.
 func (c *Console) JobControl() *JobControl {
 	j := &JobControl{c: c, done: make(chan struct{}), gone: make(chan struct{})}
 	came := make(chan os.Signal, 4) // of both, as their order counts
-	if !signal.Ignored(syscall.SIGTSTP) {
-		signal.Notify(came, syscall.SIGTSTP)
-	}
-	signal.Notify(came, syscall.SIGCONT)
 	go func() {
 		defer close(j.gone)
-		defer signal.Stop(came)
+		defer Release(came)
+		if !signal.Ignored(syscall.SIGTSTP) {
+			signal.Notify(came, syscall.SIGTSTP)
+		}
+		signal.Notify(came, syscall.SIGCONT)
 		var went time.Time // when SIGCONT came last
 		for {
 			select {
