@@ -86,6 +86,7 @@ var table = map[string]entry{
 	"internal/relay":                   {2, []string{"internal/model"}},
 	"internal/policy":                  {1, nil},
 	"internal/tree":                    {1, nil},
+	"internal/packed":                  {0, nil},
 	"internal/patch":                   {1, nil},
 	"internal/git":                     {1, nil},
 	"internal/redact":                  {0, nil},

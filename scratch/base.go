@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/git"
+	"github.com/async-pipeline/async-pipeline/internal/packed"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
@@ -256,11 +257,12 @@ func (b *Base) writeMemory(names *git.Census, left []string) error {
 	if names == nil {
 		names = &git.Census{}
 	}
-	return writeGob(filepath.Join(b.holder, memoryFile), memory{
+	m := memory{
 		Top: b.Top, Sub: b.Sub, Commit: b.Commit, Excludes: b.excludes,
 		HistoryMissing: b.HistoryMissing, Git: b.counted != nil,
 		Counted: names.Files, Tracked: names.Tracked, Taken: b.Taken, Left: left,
-	})
+	}
+	return writePacked(filepath.Join(b.holder, memoryFile), m.pack)
 }
 
 // Holder returns the folder to pass to Reopen.
@@ -296,14 +298,14 @@ func (b *Base) store(most int64) bool {
 	if size > most || os.WriteFile(filepath.Join(b.holder, sizeFile), strconv.AppendInt(nil, size, 10), 0o600) != nil {
 		return false
 	}
-	if writeGob(filepath.Join(b.holder, knownFile), b.now) != nil || os.MkdirAll(filepath.Dir(b.kept), 0o700) != nil {
+	if writePacked(filepath.Join(b.holder, knownFile), b.now.pack) != nil || os.MkdirAll(filepath.Dir(b.kept), 0o700) != nil {
 		return false
 	}
 	// Rename fails if another base was stored there meanwhile: that folder is not empty.
 	return unix.Rename(b.holder, b.kept) == nil
 }
 
-// A memory is what Reopen needs besides the files. It is stored as gob, because names are bytes.
+// A memory is what Reopen needs besides the files.
 type memory struct {
 	Top, Sub, Commit, Excludes string
 	HistoryMissing, Git        bool
@@ -313,10 +315,24 @@ type memory struct {
 
 const memoryFile = "memory"
 
+func (m *memory) pack(f *packed.Form) {
+	f.Literal("async-pipeline copy 1\n")
+	f.Text(&m.Top)
+	f.Text(&m.Sub)
+	f.Text(&m.Commit)
+	f.Text(&m.Excludes)
+	f.Bool(&m.HistoryMissing)
+	f.Bool(&m.Git)
+	f.Texts(&m.Counted)
+	f.Texts(&m.Tracked)
+	f.Texts(&m.Taken)
+	f.Texts(&m.Left)
+}
+
 // Reopen takes over the base of a killed runner.
 func Reopen(ctx context.Context, holder string) (*Base, error) {
 	var m memory
-	err := readGob(filepath.Join(holder, memoryFile), &m)
+	err := readPacked(filepath.Join(holder, memoryFile), m.pack)
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,7 @@ const bufferSize = 256 << 10
 // is written all the time there is no better one.
 const rereads = 5
 
-// facts are the stat data that show, without reading a file, that it has changed. The zero facts match no file. The
-// fields are exported because they are stored as gob.
+// facts are the stat data that show, without reading a file, that it has changed. The zero facts match no file.
 type facts struct {
 	Dev, Ino           uint64
 	Size, Mtime, Ctime int64 // bytes, ns, ns

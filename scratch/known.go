@@ -4,12 +4,11 @@
 package scratch
 
 import (
-	"bufio"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,14 +18,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/packed"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
 // A known has the stat data of the files of a base when it was last updated. nil is valid and has none.
 type known struct {
-	Version int
-	Top     string
+	Top string
 	// boot of the machine; a base from before a reboot is not trusted, since a power cut may have damaged it
 	Boot string
 	// when the update began, in ns since 1970; a file of the tree that was written later may have changed unnoticed
@@ -34,8 +33,9 @@ type known struct {
 	Files map[string][]copied // by folder, sorted by name; folders of .git/objects too
 }
 
-// knownVersion is increased when a base of an earlier version cannot be updated.
-const knownVersion = 2
+// knownVersion is the first line of a stored known. The number is increased when a base of an earlier version cannot be
+// updated, or its known not be read.
+const knownVersion = "async-pipeline base 3\n"
 
 // folder returns the files of one folder, sorted by name.
 func (k *known) folder(dir string) []copied {
@@ -227,8 +227,8 @@ func newFolder(parent, kept string) (string, error) {
 // trusted, it returns nil and empties the folder.
 func takeKnown(holder, top string) (*known, error) {
 	k := &known{}
-	err := readGob(filepath.Join(holder, knownFile), k)
-	if err != nil || k.Version != knownVersion || k.Top != top || k.Boot != process.Self().Boot {
+	err := readPacked(filepath.Join(holder, knownFile), k.pack)
+	if err != nil || k.Top != top || k.Boot != process.Self().Boot {
 		k = nil
 	}
 	// From here until it is complete again, the base cannot be kept.
@@ -250,32 +250,74 @@ func takeKnown(holder, top string) (*known, error) {
 	return k, nil
 }
 
-// writeGob writes a new file.
-func writeGob(name string, v any) error {
+// writePacked writes a new file.
+func writePacked(name string, pack func(*packed.Form)) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(f)
-	return errors.Join(gob.NewEncoder(w).Encode(v), w.Flush(), f.Close())
+	_, err = f.Write(packed.Append(nil, pack))
+	return errors.Join(err, f.Close())
 }
 
-func readGob(name string, v any) error {
-	f, err := os.Open(name)
+func readPacked(name string, pack func(*packed.Form)) error {
+	b, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
-	if err := gob.NewDecoder(bufio.NewReader(f)).Decode(v); err != nil {
+	if err := packed.Read(b, pack); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
 
+// pack writes or reads k; see knownVersion.
+func (k *known) pack(f *packed.Form) {
+	f.Literal(knownVersion)
+	f.Text(&k.Top)
+	f.Text(&k.Boot)
+	f.Int64(&k.Start)
+	dirs := slices.Collect(maps.Keys(k.Files))
+	n := f.Count(len(dirs), 1)
+	if f.Reading() {
+		k.Files = make(map[string][]copied, n)
+	}
+	for i := range n {
+		var dir string
+		if !f.Reading() {
+			dir = dirs[i]
+		}
+		f.Text(&dir)
+		files := k.Files[dir]
+		packed.List(f, &files, func(f *packed.Form, c *copied) { c.pack(f) })
+		k.Files[dir] = files
+	}
+}
+
+func (c *copied) pack(f *packed.Form) {
+	f.Text(&c.Name)
+	c.From.pack(f)
+	c.To.pack(f)
+	f.Int64(&c.Blocks)
+	packed.Number(f, &c.Mode)
+	f.Text(&c.Digest)
+	f.Text(&c.Link)
+}
+
+func (s *facts) pack(f *packed.Form) {
+	packed.Number(f, &s.Dev)
+	packed.Number(f, &s.Ino)
+	f.Int64(&s.Size)
+	f.Int64(&s.Mtime)
+	f.Int64(&s.Ctime)
+	packed.Number(f, &s.UID)
+	packed.Number(f, &s.GID)
+}
+
 // newKnown returns a known of a base of top without files.
 func newKnown(top string, start int64) *known {
 	return &known{
-		Version: knownVersion, Top: top, Boot: process.Self().Boot, Start: start,
+		Top: top, Boot: process.Self().Boot, Start: start,
 		Files: map[string][]copied{},
 	}
 }

@@ -17,12 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Main()
 	if len(os.Args) > 2 && os.Args[1] == boxEditor {
 		editInBox(os.Args[2])
 	}

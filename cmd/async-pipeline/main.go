@@ -21,12 +21,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
 func main() {
-	sandbox.Main() // a supervisor is this program started again: nothing may come before
 	delayGC()
 	os.Exit(Main())
 }

@@ -12,15 +12,12 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "claude" {
 		os.Exit(scriptedClaude())
 	}
-	sandbox.Main()
 	waitTogether()
 	hangUp()
 	testscript.Main(m, map[string]func(){

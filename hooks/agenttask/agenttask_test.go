@@ -19,11 +19,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func TestMain(m *testing.M) {
-	sandbox.Main()
-	os.Exit(m.Run())
-}
-
 // fake is an agent in this process: it works on the plain files of its copy.
 type fake struct {
 	ready error

@@ -10,11 +10,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-func TestMain(m *testing.M) {
-	sandbox.Main()
-	os.Exit(m.Run())
-}
-
 // layered returns homes with overlays over the person's cache for pip, which is returned, too.
 func layered(t *testing.T) (h *Homes, pip string) {
 	t.Helper()

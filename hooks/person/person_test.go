@@ -1,16 +1,10 @@
 package person
 
 import (
-	"os"
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
-
-func TestMain(m *testing.M) {
-	sandbox.Main()
-	os.Exit(m.Run())
-}
 
 func env(vars map[string]string) Env { return func(name string) string { return vars[name] } }
 

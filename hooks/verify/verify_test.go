@@ -133,9 +133,3 @@ func TestNeeds(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
-
-// TestMain lets the sandbox start this program as its helper.
-func TestMain(m *testing.M) {
-	sandbox.Main()
-	m.Run()
-}

@@ -5,8 +5,6 @@ package reapi
 import (
 	"slices"
 	"strings"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Directories returns the digest of the Directory that has files, which are sorted by path, and calls each with every
@@ -52,7 +50,7 @@ func (e *encoder) directory(files []File, skip int) Digest {
 			} else {
 				node = appendDigest(appendText(node[:0], 1, name), 2, f.Digest)
 				if f.Executable {
-					node = protowire.AppendVarint(protowire.AppendTag(node, 4, protowire.VarintType), 1)
+					node = appendNumber(node, 4, 1)
 				}
 				b = appendBytes(b, 1, node)
 			}
@@ -99,9 +97,9 @@ type Node struct {
 // DecodeDirectory returns the entries of a Directory, sorted by name.
 func DecodeDirectory(b []byte) ([]Node, error) {
 	var all []Node
-	err := fields(b, func(number protowire.Number, v value) error {
+	err := fields(b, func(number uint64, v value) error {
 		n := Node{}
-		err := fields(v.bytes, func(inner protowire.Number, v value) (err error) {
+		err := fields(v.bytes, func(inner uint64, v value) (err error) {
 			switch {
 			case inner == 1:
 				n.Path = string(v.bytes)

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // A Result is an ActionResult: what a task that passed made and printed.
@@ -39,7 +37,7 @@ func (r Result) Encode() []byte {
 		default:
 			at = appendDigest(at, 2, f.Digest)
 			if f.Executable {
-				at = protowire.AppendVarint(protowire.AppendTag(at, 4, protowire.VarintType), 1)
+				at = appendNumber(at, 4, 1)
 			}
 			if f.Mode != 0 {
 				at = appendBytes(at, 7, properties(f.Mode))
@@ -56,10 +54,10 @@ func (r Result) Encode() []byte {
 	b := append(files, folders...)
 	b = appendDigest(b, 6, r.Log)
 	meta := appendText(nil, 1, r.Run)
-	var took []byte                                                                                                        // a google.protobuf.Duration
-	took = protowire.AppendVarint(protowire.AppendTag(took, 1, protowire.VarintType), uint64(r.Took/1000))                 //nolint:gosec // not negative
-	took = protowire.AppendVarint(protowire.AppendTag(took, 2, protowire.VarintType), uint64(r.Took%1000*1_000_000))       //nolint:gosec // not negative
-	meta = appendBytes(meta, 4, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(r.Made))) //nolint:gosec // not negative
+	var took []byte                                                   // a google.protobuf.Duration
+	took = appendNumber(took, 1, uint64(r.Took/1000))                 //nolint:gosec // not negative
+	took = appendNumber(took, 2, uint64(r.Took%1000*1_000_000))       //nolint:gosec // not negative
+	meta = appendBytes(meta, 4, appendNumber(nil, 1, uint64(r.Made))) //nolint:gosec // not negative
 	for _, f := range r.Beside {
 		meta = appendBytes(meta, 11, appendBytes(appendText(nil, 1, outputFile), 2, appendDigest(appendText(nil, 1, f.Path), 2, f.Digest)))
 	}
@@ -72,11 +70,11 @@ func (r Result) Encode() []byte {
 func DecodeResult(b []byte) (Result, error) {
 	var r Result
 	var folders []File
-	err := fields(b, func(number protowire.Number, v value) (err error) {
+	err := fields(b, func(number uint64, v value) (err error) {
 		switch number {
 		case 2, 3, 12:
 			f := File{Folder: number == 3}
-			err = fields(v.bytes, func(inner protowire.Number, v value) (err error) {
+			err = fields(v.bytes, func(inner uint64, v value) (err error) {
 				switch {
 				case inner == 1:
 					f.Path = string(v.bytes)
@@ -102,12 +100,12 @@ func DecodeResult(b []byte) (Result, error) {
 		case 6:
 			r.Log, err = decodeDigest(v.bytes)
 		case 9:
-			err = fields(v.bytes, func(inner protowire.Number, v value) error {
+			err = fields(v.bytes, func(inner uint64, v value) error {
 				switch inner {
 				case 1:
 					r.Run = string(v.bytes)
 				case 4:
-					return fields(v.bytes, func(n protowire.Number, v value) error {
+					return fields(v.bytes, func(n uint64, v value) error {
 						if n == 1 {
 							r.Made = int64(v.number) //nolint:gosec // we wrote it
 						}
@@ -120,7 +118,7 @@ func DecodeResult(b []byte) (Result, error) {
 					}
 					return err
 				case 12:
-					return fields(v.bytes, func(n protowire.Number, v value) error {
+					return fields(v.bytes, func(n uint64, v value) error {
 						switch n {
 						case 1:
 							r.Took += int64(v.number) * 1000 //nolint:gosec // we wrote it
@@ -154,7 +152,7 @@ func DecodeResult(b []byte) (Result, error) {
 
 // properties returns NodeProperties with unix_mode = 3, a UInt32Value.
 func properties(mode fs.FileMode) []byte {
-	return appendBytes(nil, 3, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(mode)))
+	return appendBytes(nil, 3, appendNumber(nil, 1, uint64(mode)))
 }
 
 // closedTree returns the digest of a Tree whose root, a Directory, has nothing but node_properties = 5 with a mode. What
@@ -179,11 +177,11 @@ func IsClosed(mode fs.FileMode) bool { return mode&0o055 != 0o055 }
 
 // decodeMode returns the unix_mode of NodeProperties, if they have one and not everybody may read.
 func decodeMode(b []byte) (mode fs.FileMode, err error) {
-	return mode, fields(b, func(number protowire.Number, v value) error {
+	return mode, fields(b, func(number uint64, v value) error {
 		if number != 3 {
 			return nil
 		}
-		return fields(v.bytes, func(number protowire.Number, v value) error {
+		return fields(v.bytes, func(number uint64, v value) error {
 			if number == 1 {
 				mode = Restricted(fs.FileMode(v.number & 0o777))
 			}
@@ -204,7 +202,7 @@ func Restricted(mode fs.FileMode) fs.FileMode {
 func decodeBeside(b []byte) (f File, err error) {
 	var kind string
 	var inside []byte
-	err = fields(b, func(number protowire.Number, v value) error {
+	err = fields(b, func(number uint64, v value) error {
 		switch number {
 		case 1:
 			kind = string(v.bytes)
@@ -216,7 +214,7 @@ func decodeBeside(b []byte) (f File, err error) {
 	if err != nil || kind != outputFile {
 		return f, err
 	}
-	return f, fields(inside, func(number protowire.Number, v value) (err error) {
+	return f, fields(inside, func(number uint64, v value) (err error) {
 		switch number {
 		case 1:
 			f.Path = string(v.bytes)

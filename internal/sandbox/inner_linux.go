@@ -4,7 +4,6 @@ package sandbox
 // namespace of its own. If it cannot become the command, it sends a refusal.
 
 import (
-	"encoding/gob"
 	"errors"
 	"os"
 	"runtime"
@@ -19,7 +18,7 @@ func enter(control *os.File, s spec) {
 	refuse := func(err error) {
 		r := &refusal{Text: err.Error()}
 		_ = errors.As(err, &r)
-		_ = gob.NewEncoder(control).Encode(r)
+		r.send(control)
 		syscall.Exit(exitBroken)
 	}
 	if s.Tier != None {

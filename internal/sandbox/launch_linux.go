@@ -3,7 +3,6 @@ package sandbox
 // One command on the runner's side of its supervisor: the request, and the meaning of its end.
 
 import (
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
@@ -147,9 +146,8 @@ func (r *request) startInside(b Box) {
 func instruct(ours *os.File, s spec) <-chan refusal {
 	entered := make(chan refusal, 1)
 	go func() {
-		var r refusal
-		_ = gob.NewEncoder(ours).Encode(s)
-		_ = gob.NewDecoder(ours).Decode(&r) // EOF: it is the command now
+		_ = sendSpec(ours, s)
+		r := readRefusal(ours)
 		_ = ours.Close()
 		entered <- r
 	}()

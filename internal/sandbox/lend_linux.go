@@ -3,7 +3,6 @@ package sandbox
 // The copy of a box as its commands see it, for a part of this program that works on its files.
 
 import (
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
@@ -70,7 +69,7 @@ func (b Box) borrow(m mount) (fd int, err error) {
 	if err != nil {
 		return -1, fmt.Errorf("cannot make a mount namespace: %w", err)
 	}
-	if err = gob.NewEncoder(ours).Encode(spec{Mounts: []mount{m}}); err == nil {
+	if err = sendSpec(ours, spec{Mounts: []mount{m}}); err == nil {
 		var said []byte
 		if fd, said, err = receive(ours); fd < 0 && len(said) > 0 {
 			err = errors.New(string(said))

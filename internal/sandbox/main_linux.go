@@ -4,8 +4,8 @@ package sandbox
 
 import (
 	"bytes"
-	"encoding/gob"
 	"os"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -24,13 +24,15 @@ const (
 // exitBroken is the exit code of a helper that cannot work.
 const exitBroken = 125
 
-// Main must be the first line of main, and of the TestMain of each package whose tests run a Box. In a re-execution it
-// does the work of the helper and never returns.
-func Main() {
+// A helper does its work here and never gets to main: the many packages that are initialised after this one are none
+// of its business, and a command waits for it. So every program that imports this package can be its own helper. Only
+// before main can the main goroutine be locked to the main thread.
+func init() {
 	role := helperRole()
 	if role != roleSupervisor && role != roleInner && role != roleLender {
 		return
 	}
+	runtime.LockOSThread()
 	// The command must not inherit descriptors that this program inherited by mistake.
 	if err := unix.CloseRange(controlFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		unix.CloseOnExec(controlFD)
@@ -39,8 +41,8 @@ func Main() {
 		supervise()
 	}
 	control := os.NewFile(controlFD, "control")
-	var s spec
-	if err := gob.NewDecoder(control).Decode(&s); err != nil {
+	s, err := readSpec(control)
+	if err != nil {
 		syscall.Exit(exitBroken)
 	}
 	if role == roleLender {

@@ -7,7 +7,6 @@ package sandbox
 
 import (
 	"bytes"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -385,8 +384,7 @@ func sendListener(listener int, err error) error {
 func instructSeen(ours *os.File, s spec, seen func(access.Path)) (entered <-chan refusal, done <-chan struct{}) {
 	end, over := make(chan refusal, 1), make(chan struct{})
 	go func() {
-		var r refusal
-		_ = gob.NewEncoder(ours).Encode(s)
+		_ = sendSpec(ours, s)
 		fd, said, err := receive(ours)
 		var rest io.Reader = ours
 		switch {
@@ -406,7 +404,7 @@ func instructSeen(ours *os.File, s spec, seen func(access.Path)) (entered <-chan
 		if fd < 0 {
 			close(over)
 		}
-		_ = gob.NewDecoder(rest).Decode(&r) // EOF: it is the command now
+		r := readRefusal(rest)
 		_ = ours.Close()
 		end <- r
 	}()

@@ -1,8 +1,15 @@
 package sandbox
 
-import "slices"
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
 
-// A spec is what an inner process is to become. It is sent over its control socket as gob: unlike JSON, that keeps
+	"github.com/async-pipeline/async-pipeline/internal/packed"
+)
+
+// A spec is what an inner process is to become. It is sent over its control socket, packed: unlike JSON, that keeps
 // bytes that are not UTF-8.
 type spec struct {
 	Tier   Tier
@@ -37,6 +44,84 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string { return r.Text }
+
+// maxSpec is far more than the kernel takes as arguments and environment, in bytes.
+const maxSpec = 64 << 20
+
+// sendSpec writes s, after its length.
+func sendSpec(w io.Writer, s spec) error {
+	b := packed.Append(make([]byte, 4, 4<<10), s.pack)
+	binary.LittleEndian.PutUint32(b, uint32(len(b)-4)) //nolint:gosec // see maxSpec
+	_, err := w.Write(b)
+	return err
+}
+
+// readSpec reads what sendSpec wrote.
+func readSpec(r io.Reader) (s spec, err error) {
+	var size [4]byte
+	if _, err = io.ReadFull(r, size[:]); err != nil {
+		return s, err
+	}
+	n := binary.LittleEndian.Uint32(size[:])
+	if n > maxSpec {
+		return s, fmt.Errorf("a spec of %d bytes", n)
+	}
+	b := make([]byte, n)
+	if _, err = io.ReadFull(r, b); err != nil {
+		return s, err
+	}
+	return s, packed.Read(b, s.pack)
+}
+
+func (s *spec) pack(f *packed.Form) {
+	f.Text((*string)(&s.Tier))
+	f.Texts(&s.Argv)
+	f.Text(&s.Dir)
+	f.Texts(&s.Env)
+	packed.List(f, &s.Mounts, func(f *packed.Form, m *mount) { m.pack(f) })
+	f.Bool(&s.Open)
+	f.Texts(&s.Write)
+	packed.Number(f, &s.Parent)
+	tried := s.Probe != nil
+	if f.Bool(&tried); tried {
+		if s.Probe == nil {
+			s.Probe = &probe{}
+		}
+		f.Text(&s.Probe.Outside)
+		f.Text(&s.Probe.Copy)
+	}
+	f.Bool(&s.Seen)
+}
+
+func (m *mount) pack(f *packed.Form) {
+	f.Text(&m.From)
+	f.Texts(&m.Lower)
+	f.Text(&m.Upper)
+	f.Text(&m.Work)
+	f.Text(&m.At)
+	f.Bool(&m.ReadOnly)
+	f.Text(&m.Within)
+	f.Bool(&m.Optional)
+	f.Bool(&m.Inside)
+}
+
+// send writes r, the last that an inner process says.
+func (r *refusal) send(w io.Writer) { _, _ = w.Write(packed.Append(nil, r.pack)) }
+
+// readRefusal reads until the end. It returns a zero one if there is none: the inner process is the command now.
+func readRefusal(from io.Reader) (r refusal) {
+	b, _ := io.ReadAll(io.LimitReader(from, maxSpec))
+	if len(b) > 0 && packed.Read(b, r.pack) != nil {
+		r = refusal{Text: "the process that becomes the command was killed while it said why it cannot"}
+	}
+	return r
+}
+
+func (r *refusal) pack(f *packed.Form) {
+	f.Literal("refused\n") // see cannotSee
+	f.Text(&r.Text)
+	f.Bool(&r.NoTier)
+}
 
 // The runner plans a box, because it still sees the whole machine.
 

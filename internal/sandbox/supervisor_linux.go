@@ -12,7 +12,6 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -20,16 +19,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// A supervisor begins its work here and never gets to main: the many packages that are initialised after this one
-// are none of its business, and the first task waits for it. Only before main can the main goroutine be locked to
-// the main thread.
-func init() {
-	if helperRole() == roleSupervisor {
-		runtime.LockOSThread()
-		Main()
-	}
-}
 
 // idleProcs is the setting of a supervisor for GOMAXPROCS. Two goroutines that wait in the kernel occupy a processor
 // each. Without an idle one the runtime's monitor polls every 20 µs to take them back, which cost more than everything

@@ -15,9 +15,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/access"
 )
 
-// Main does nothing here.
-func Main() {}
-
 // Prepare has nothing to start here.
 func Prepare() {}
 

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -71,4 +73,32 @@ func statWalk(b *testing.B, root string) {
 	}
 	<-done
 	<-done
+}
+
+// BenchmarkRecall measures how a stored walk is written and read; the limit is its checksum.
+func BenchmarkRecall(b *testing.B) {
+	m := &Manifest{}
+	for i := range 50_000 {
+		m.Entries = append(m.Entries, Entry{
+			Path: fmt.Sprintf("src/package%04d/file%05d.go", i/50, i), Mode: 0o644, Size: int64(i), Digest: "sha256:" + strings.Repeat("0", 64),
+		})
+		m.facts = append(m.facts, fact{Dev: 1, Ino: uint64(i), Size: int64(i), Mtime: int64(i) << 30, Ctime: int64(i) << 30})
+	}
+	var write, read, limit time.Duration
+	for b.Loop() {
+		var stored bytes.Buffer
+		start := time.Now()
+		must(b, m.Save(&stored, "/root", "boot", func(string) bool { return false }))
+		write += time.Since(start)
+		start = time.Now()
+		checksum(stored.Bytes())
+		limit += time.Since(start)
+		start = time.Now()
+		if got, err := Recall(stored.Bytes(), "/root", "boot"); err != nil || len(got.Entries) != len(m.Entries) {
+			b.Fatal(err)
+		}
+		read += time.Since(start)
+	}
+	b.ReportMetric(float64(write)/float64(limit), "write-×checksum")
+	b.ReportMetric(float64(read)/float64(limit), "read-×checksum")
 }

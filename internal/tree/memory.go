@@ -5,17 +5,12 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
-	"io/fs"
+
+	"github.com/async-pipeline/async-pipeline/internal/packed"
 )
 
-// The form of a stored walk: memoryForm, then numbers as varints and texts with their length in front of them,
-//
-//	root, boot, start of the walk, number of entries, 1 if each entry has a start of its own, else 0
-//	for each entry: path, mode, size, digest, link, the five numbers of its fact, and its start
-//	CRC-32C of all that, four bytes
-//
-// A library's form would take several times as long to read, and each warm run of the cache reads one.
-const memoryForm = "async-pipeline walk 3\n"
+// The form of a stored walk is memoryForm, what pack writes, and the CRC-32C of all that in four bytes.
+const memoryForm = "async-pipeline walk 4\n"
 
 // Save writes m, a walk of root, for Recall. boot identifies the start of the machine. Entries for which secret
 // returns true are left out: a digest of a short text gives it away.
@@ -26,38 +21,58 @@ func (m *Manifest) Save(w io.Writer, root, boot string, secret func(path string)
 			kept = append(kept, i)
 		}
 	}
-	b := make([]byte, 0, 160*(len(kept)+1))
-	b = append(b, memoryForm...)
-	b = appendText(appendText(b, root), boot)
-	b = binary.AppendVarint(b, m.start)
-	b = binary.AppendVarint(b, int64(len(kept)))
-	own := int64(0)
-	if m.starts != nil {
-		own = 1
-	}
-	b = binary.AppendVarint(b, own)
-	for _, i := range kept {
-		e, f := &m.Entries[i], &m.facts[i]
-		b = appendText(b, e.Path)
-		b = binary.AppendVarint(b, int64(e.Mode))
-		b = binary.AppendVarint(b, e.Size)
-		b = appendText(appendText(b, e.Digest), e.Link)
-		for _, n := range []int64{int64(f.Dev), int64(f.Ino), f.Size, f.Mtime, f.Ctime} { //nolint:gosec // their bits are kept
-			b = binary.AppendVarint(b, n)
-		}
-		if own == 1 {
-			b = binary.AppendVarint(b, m.starts[i])
-		}
-	}
+	b := packed.Append(make([]byte, 0, 160*(len(kept)+1)), func(f *packed.Form) { m.pack(f, root, boot, kept) })
 	_, err := w.Write(binary.LittleEndian.AppendUint32(b, checksum(b)))
 	return err
 }
 
-func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
-
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendVarint(b, int64(len(s))), s...)
+// pack writes the entries at the places kept, or reads into an empty manifest.
+func (m *Manifest) pack(f *packed.Form, root, boot string, kept []int) {
+	of, start, own := root, boot, m.starts != nil
+	f.Literal(memoryForm)
+	f.Text(&of)
+	f.Text(&start)
+	if of != root || start != boot {
+		f.Break()
+		return
+	}
+	f.Int64(&m.start)
+	f.Bool(&own)
+	const least = 10 // bytes of an entry
+	n := f.Count(len(kept), least)
+	if f.Reading() {
+		m.Entries, m.facts = make([]Entry, n), make([]fact, n)
+		if own {
+			m.starts = make([]int64, n)
+		}
+	}
+	for i := range n {
+		at := i
+		if !f.Reading() {
+			at = kept[i]
+		}
+		e, s := &m.Entries[at], &m.facts[at]
+		f.Text(&e.Path)
+		packed.Number(f, &e.Mode)
+		f.Int64(&e.Size)
+		f.Text(&e.Digest)
+		f.Text(&e.Link)
+		packed.Number(f, &s.Dev)
+		packed.Number(f, &s.Ino)
+		f.Int64(&s.Size)
+		f.Int64(&s.Mtime)
+		f.Int64(&s.Ctime)
+		if own {
+			f.Int64(&m.starts[at])
+		}
+		if f.Reading() && i > 0 && m.Entries[i-1].Path >= e.Path { // a walk relies on the order
+			f.Break()
+			return
+		}
+	}
 }
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 var (
 	errOtherTree = errors.New("the stored walk is not of this tree")
@@ -72,66 +87,9 @@ func Recall(b []byte, root, boot string) (*Manifest, error) {
 	if end < 0 || checksum(b[:end]) != binary.LittleEndian.Uint32(b[end:]) {
 		return nil, errDamaged
 	}
-	b = b[:end]
-	d := decoder{b: b, text: string(b)}
-	if d.take(int64(len(memoryForm))) != memoryForm || d.word() != root || d.word() != boot {
-		return nil, errOtherTree
-	}
-	m := &Manifest{start: d.number()}
-	n, own := d.number(), d.number()
-	const least = 10 // bytes of an entry
-	if n < 0 || n > int64(len(b))/least {
-		return nil, errOtherTree
-	}
-	m.Entries, m.facts = make([]Entry, n), make([]fact, n)
-	if own == 1 {
-		m.starts = make([]int64, n)
-	}
-	for i := range m.Entries {
-		//nolint:gosec // the bits are those that were stored
-		m.Entries[i] = Entry{Path: d.word(), Mode: fs.FileMode(d.number()), Size: d.number(), Digest: d.word(), Link: d.word()}
-		//nolint:gosec // the same
-		m.facts[i] = fact{Dev: uint64(d.number()), Ino: uint64(d.number()), Size: d.number(), Mtime: d.number(), Ctime: d.number()}
-		if own == 1 {
-			m.starts[i] = d.number()
-		}
-		if i > 0 && m.Entries[i-1].Path >= m.Entries[i].Path { // a walk relies on the order
-			return nil, errOtherTree
-		}
-	}
-	if d.broken || d.at != len(b) {
+	m := &Manifest{}
+	if packed.Read(b[:end], func(f *packed.Form) { m.pack(f, root, boot, nil) }) != nil {
 		return nil, errOtherTree
 	}
 	return m, nil
 }
-
-// A decoder reads what Save writes. Where something else is there it is broken, and what it returns means nothing.
-type decoder struct {
-	b      []byte
-	text   string // b
-	at     int
-	broken bool
-}
-
-func (d *decoder) number() int64 {
-	n, size := binary.Varint(d.b[d.at:])
-	if size <= 0 {
-		d.broken = true
-		return 0
-	}
-	d.at += size
-	return n
-}
-
-// take returns the next n bytes.
-func (d *decoder) take(n int64) string {
-	if n < 0 || n > int64(len(d.b)-d.at) {
-		d.broken = true
-		return ""
-	}
-	from := d.at
-	d.at += int(n)
-	return d.text[from:d.at]
-}
-
-func (d *decoder) word() string { return d.take(d.number()) }

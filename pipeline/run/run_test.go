@@ -16,16 +16,10 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/redact"
-	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/task"
 )
-
-func TestMain(m *testing.M) {
-	sandbox.Main()
-	os.Exit(m.Run())
-}
 
 func argv(words ...string) pipeline.Command {
 	c := pipeline.Command{Argv: []pipeline.Text{}}

@@ -16,11 +16,6 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-func TestMain(m *testing.M) {
-	sandbox.Main()
-	os.Exit(m.Run())
-}
-
 // tree is the box of a task in the tree.
 var tree = sandbox.Box{Tier: sandbox.None, Secrets: true}
 
