@@ -3,6 +3,7 @@
 package layers
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -99,7 +100,7 @@ var table = map[string]entry{
 	"internal/filename":                {0, nil},
 	"internal/knowncli":                {0, nil},
 	"internal/advice":                  {0, nil},
-	"internal/lazyregexp":              {0, nil},
+	"internal/lazily":                  {0, nil},
 	"internal/english":                 {0, nil},
 	"internal/failure":                 {0, nil},
 	"internal/timestamp":               {0, nil},
@@ -217,9 +218,9 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// A variable of a package that is a regular expression is made by lazyregexp: every call of the program would compile
-// it.
-func TestRegexpsAreLazy(t *testing.T) {
+// A variable of a package that is a regular expression or a list of words is made by lazily: every call of the program
+// would compile or split it.
+func TestVariablesAreLazy(t *testing.T) {
 	for file, f := range sources(t) {
 		for _, d := range f.Decls {
 			vars, ok := d.(*ast.GenDecl)
@@ -232,8 +233,9 @@ func TestRegexpsAreLazy(t *testing.T) {
 					if !ok {
 						continue
 					}
-					if fun, ok := call.Fun.(*ast.SelectorExpr); ok && fun.Sel.Name == "MustCompile" {
-						t.Errorf("%s compiles %s at the start of the program; use lazyregexp.New", file, s.(*ast.ValueSpec).Names[0])
+					fun, ok := call.Fun.(*ast.SelectorExpr)
+					if ok && (fun.Sel.Name == "MustCompile" || fmt.Sprint(fun.X) == "strings" && fun.Sel.Name == "Fields") {
+						t.Errorf("%s makes %s at the start of the program; use package lazily", file, s.(*ast.ValueSpec).Names[0])
 					}
 				}
 			}

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // An Error is a fault in what a person wrote: where, what, in the user's words, and what to do next.
@@ -61,7 +61,7 @@ func (e Errors) Serious() int {
 
 // The names that a pipeline may give to variables of the environment.
 
-var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+var envName = lazily.Regexp(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // EnvNameRule is the rule of IsEnvName in words.
 const EnvNameRule = "A name consists of a-z, A-Z, 0-9, _ and ., and begins with a letter or _."

@@ -12,7 +12,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -150,7 +150,7 @@ func statOf(changes []patch.Change) []string {
 }
 
 // sentence matches a text to its end, or to a "; " that is not in quotes.
-var sentence = lazyregexp.New(`^((?:"(?:\\.|[^"\\])*"|[^"])*?)(?:; |$)`)
+var sentence = lazily.Regexp(`^((?:"(?:\\.|[^"\\])*"|[^"])*?)(?:; |$)`)
 
 // firstSentence returns what is wrong, without what can be done about it. The record has the whole text.
 func firstSentence(text string) string {

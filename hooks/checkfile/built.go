@@ -10,34 +10,34 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
 const maxTargetsFollowed = 5_000 // of one Makefile
 
 var (
-	compiled = strings.Fields(".c .cc .cpp .cxx .m .mm")
+	compiled = lazily.Words(".c .cc .cpp .cxx .m .mm")
 
 	// productGoals are what a Makefile builds and installs for its users, besides its default goal.
-	productGoals = strings.Fields("all build install install-bin install-lib install-exec install-data lib libs static shared")
+	productGoals = lazily.Words("all build install install-bin install-lib install-exec install-data lib libs static shared")
 
-	mainFunction = lazyregexp.New(`(?m)^[ \t]*(?:int|void|auto)?\s*main\s*\(\s*([^)]*)\)`)
-	readsOptions = lazyregexp.New(`\bargv\s*\[|\bgetopt\w*\s*\(`)
+	mainFunction = lazily.Regexp(`(?m)^[ \t]*(?:int|void|auto)?\s*main\s*\(\s*([^)]*)\)`)
+	readsOptions = lazily.Regexp(`\bargv\s*\[|\bgetopt\w*\s*\(`)
 
 	// asserts is what a test program does, without the line ends of a library for tests.
-	asserts = lazyregexp.New(`\bassert\s*\(|\b(?:ASSERT|EXPECT|CHECK|REQUIRE|TEST)\w*\s*\(|\bck_assert|` +
+	asserts = lazily.Regexp(`\bassert\s*\(|\b(?:ASSERT|EXPECT|CHECK|REQUIRE|TEST)\w*\s*\(|\bck_assert|` +
 		`"[^"\n]*\b(?:FAIL|FAILED|fail|failed|not ok|PASS|passed)\b`)
 )
 
 // isCompiled reports whether p is a source of C or its like, but no header.
-func isCompiled(p string) bool { return slices.Contains(compiled, strings.ToLower(path.Ext(p))) }
+func isCompiled(p string) bool { return slices.Contains(compiled(), strings.ToLower(path.Ext(p))) }
 
 // testishName reports whether the name of a program or of its source speaks of tests: test, calc-test, TestCalc.
 func testishName(p string) bool {
 	stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
 	sure, _ := lang.HelperName(stem)
-	return sure || lang.HasWord(stem, checkWords)
+	return sure || lang.HasWord(stem, checkWords())
 }
 
 // testProgram reports whether a compiled source is a test by what it holds: a library for tests, or a main function
@@ -110,7 +110,7 @@ type buildWalk struct {
 func (n *finder) builtFor(m *makefile, goals []string, w site) {
 	tested := n.walkBuild(m, goals, w, func(string) bool { return false })
 	var roots []string
-	for _, goal := range append(m.defaultGoal(), productGoals...) {
+	for _, goal := range append(m.defaultGoal(), productGoals()...) {
 		if len(m.rulesOf(goal)) > 0 && !slices.Contains(goals, goal) && !checkName(goal) {
 			roots = append(roots, goal)
 		}
@@ -218,7 +218,7 @@ func (b *buildWalk) implicit(target string) {
 		return
 	}
 	for _, dir := range append([]string{"."}, strings.FieldsFunc(b.m.expand(b.m.vars["VPATH"]), isPathEnd)...) {
-		for _, ext := range compiled {
+		for _, ext := range compiled() {
 			if p := path.Join(b.w.dir, dir, stem+ext); b.n.seen.Has(p) {
 				b.file(p)
 				return

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
@@ -281,9 +281,9 @@ func (c *cmakeProject) glob(patterns []string, dir string) (files []string) {
 }
 
 var (
-	mesonProgram = lazyregexp.New(`(?s)(?:(\w+)\s*=\s*)?\b(executable|library|static_library|shared_library|both_libraries)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
-	mesonTest    = lazyregexp.New(`(?s)\btest\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
-	mesonName    = lazyregexp.New(`'[^'\n]*'|\b[A-Za-z_]\w*`)
+	mesonProgram = lazily.Regexp(`(?s)(?:(\w+)\s*=\s*)?\b(executable|library|static_library|shared_library|both_libraries)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
+	mesonTest    = lazily.Regexp(`(?s)\btest\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
+	mesonName    = lazily.Regexp(`'[^'\n]*'|\b[A-Za-z_]\w*`)
 )
 
 // mesonTests adds the sources that only the tests of a meson.build use.

@@ -12,7 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 )
 
 // manifests are judged by their parts, not as data of a test.
-var manifests = strings.Fields(`
+var manifests = lazily.Words(`
 	package.json package-lock.json yarn.lock pnpm-lock.yaml npm-shrinkwrap.json bun.lock go.mod go.sum
 	go.work go.work.sum Cargo.toml Cargo.lock pyproject.toml poetry.lock uv.lock Pipfile Pipfile.lock
 	setup.cfg tox.ini requirements.txt Gemfile Gemfile.lock pom.xml build.gradle build.gradle.kts
@@ -37,7 +37,7 @@ var manifests = strings.Fields(`
 // sources are extensions of sources whose imports are not read. A page or a query may also be what a test expects:
 // then its name decides. Documentation that a test reads is under test.
 var (
-	sources = strings.Fields(`
+	sources = lazily.Words(`
 		.html .htm .xhtml .css .scss .sass .less .sql .proto .graphql .gql .tmpl .tpl .gohtml .erb .ejs .hbs
 		.pug .jinja .j2 .twig .s .asm .f .f90 .hcl .tf .nix .bzl .mk .cmake .gradle .ps1 .fish .awk .thrift .gyp
 		.md .rst .adoc`)
@@ -49,10 +49,10 @@ var (
 
 // isData reports whether p can be data at all: it is no source and no manifest.
 func isData(p string) bool {
-	if slices.Contains(sources, strings.ToLower(path.Ext(p))) {
+	if slices.Contains(sources(), strings.ToLower(path.Ext(p))) {
 		return lang.HasWord(path.Join(path.Base(path.Dir(p)), path.Base(p)), dataWords)
 	}
-	return lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) && !foreign(p)
+	return lang.ByPath(p) == "" && !slices.Contains(manifests(), path.Base(p)) && !foreign(p)
 }
 
 // literals notes the data that string literals of the source at p name.
@@ -125,12 +125,12 @@ func closeQuote(line []byte, at int) int {
 }
 
 // lists matches a line that may list a folder or put its name together.
-var lists = lazyregexp.New(`(?i)read_?dir|iterdir|scandir|opendir|listdir|glob|walk|\bjoin\b|\bpath\b|\bdir(?:fs)?\b|` +
+var lists = lazily.Regexp(`(?i)read_?dir|iterdir|scandir|opendir|listdir|glob|walk|\bjoin\b|\bpath\b|\bdir(?:fs)?\b|` +
 	`\b(?:for|find|ls|cd|diff|cmp|cat|pushd)\b|^\s*\w+=|` +
 	`^\s*(?:\w+\s+)*\w+(?:\s*:\s*[\w&']+)?\s*:?=\s*["'\x60]`)
 
 // filledIn matches what a program fills in in a literal: "ref/%s.txt", "ref/{name}.txt", "ref/${name}.txt", "ref/$name.txt".
-var filledIn = lazyregexp.New(`[$#]?\{[^{}/]*\}|\$\w+|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]`)
+var filledIn = lazily.Regexp(`[$#]?\{[^{}/]*\}|\$\w+|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]`)
 
 // asPattern returns a literal with a * for what is filled in, and without a folder at its beginning that is.
 func asPattern(lit string) string {

@@ -4,18 +4,18 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
-	pythonScope = lazyregexp.New(`^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)`)
-	topAssert   = lazyregexp.New(`^assert\b`)
-	mainBlock   = lazyregexp.New(`^if\b.*__name__`)
+	pythonScope = lazily.Regexp(`^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)`)
+	topAssert   = lazily.Regexp(`^assert\b`)
+	mainBlock   = lazily.Regexp(`^if\b.*__name__`)
 	// testBlock begins a test at the top level, or what only tests call by its name.
-	testBlock = lazyregexp.New(`^(?:async[ \t]+)?def[ \t]+(?:test|assert|check_|expect)\w*|^class[ \t]+(?:Test\w*|\w+\([^)\n]*TestCase[^)\n]*\))|^def[ \t]+(?:setUpModule|tearDownModule|load_tests)\b`)
-	topBlock  = lazyregexp.New(`(?m)^(?:async[ \t]+def|def|class)[ \t]+\w+.*`)
+	testBlock = lazily.Regexp(`^(?:async[ \t]+)?def[ \t]+(?:test|assert|check_|expect)\w*|^class[ \t]+(?:Test\w*|\w+\([^)\n]*TestCase[^)\n]*\))|^def[ \t]+(?:setUpModule|tearDownModule|load_tests)\b`)
+	topBlock  = lazily.Regexp(`(?m)^(?:async[ \t]+def|def|class)[ \t]+\w+.*`)
 
-	asserting = lazyregexp.New(`(?m)^\s*(?:assert\b|raise\s+AssertionError\b)|\bdoctest\.|\bunittest\.`)
+	asserting = lazily.Regexp(`(?m)^\s*(?:assert\b|raise\s+AssertionError\b)|\bdoctest\.|\bunittest\.`)
 )
 
 // splitPython splits a source into its tests and the rest: the documentation with examples, if doctests; tests, what is

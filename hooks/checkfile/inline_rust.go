@@ -5,16 +5,16 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
 	// testAttribute matches an attribute of what only tests compile, or of a test.
-	testAttribute = lazyregexp.New(`^#\[\s*(?:cfg\s*\(\s*(?:all\s*\([^\]]*)?\btest\b|(?:\w+\s*::\s*)*(?:test|rstest|test_case|bench|quickcheck|wasm_bindgen_test|proptest)\b)`)
+	testAttribute = lazily.Regexp(`^#\[\s*(?:cfg\s*\(\s*(?:all\s*\([^\]]*)?\btest\b|(?:\w+\s*::\s*)*(?:test|rstest|test_case|bench|quickcheck|wasm_bindgen_test|proptest)\b)`)
 	// rustItem begins an item that ends with its block or with a semicolon.
-	rustItem = lazyregexp.New(`^(?:pub\b|fn\b|mod\b|struct\b|enum\b|union\b|impl\b|trait\b|use\b|const\b|static\b|type\b|macro_rules!|extern\b|async\b|unsafe\b|let\b|\w+!)`)
+	rustItem = lazily.Regexp(`^(?:pub\b|fn\b|mod\b|struct\b|enum\b|union\b|impl\b|trait\b|use\b|const\b|static\b|type\b|macro_rules!|extern\b|async\b|unsafe\b|let\b|\w+!)`)
 	// rustLine begins an item that ends with a semicolon, also after a block.
-	rustLine = lazyregexp.New(`^(?:pub(?:\([^)]*\))?\s+)?(?:use|static|type|let|const\s+\w+\s*:|const\s+_)\b?`)
+	rustLine = lazily.Regexp(`^(?:pub(?:\([^)]*\))?\s+)?(?:use|static|type|let|const\s+\w+\s*:|const\s+_)\b?`)
 )
 
 // splitRust splits a source into what only tests compile (items with #[test] or #[cfg(test)], with all of their

@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // loadedNames are whole names in lower case: of Python, Go, Rust, JavaScript, C, other languages, any language, and
 // CI. Names that are tests, as conftest.py, are class 2 already; setup.cfg and pyproject.toml are manifests.
-var loadedNames = strings.Fields(`
+var loadedNames = lazily.Words(`
 	sitecustomize.py usercustomize.py pytest.ini .pytest.ini pytest.toml .pytest.toml tox.ini tox.toml
 	noxfile.py .coveragerc .flake8 mypy.ini .mypy.ini ruff.toml .ruff.toml .pylintrc pylintrc .isort.cfg
 	.proverc node.config.json
@@ -69,7 +70,7 @@ var loadedNames = strings.Fields(`
 
 // loadedStems are names before an extension of a script or of data, or without one: jest.config.ts, .babelrc,
 // .eslintrc.json.
-var loadedStems = strings.Fields(`
+var loadedStems = lazily.Words(`
 	jest.config jest.setup jest-setup jest.preset jest.globals jest-globals vitest.config vitest.setup
 	vitest-setup vitest.workspace vitest.projects setuptests setup-tests setuptest test-setup test.setup
 	testsetup .mocharc ava.config karma.conf cypress.config playwright.config wdio.conf nightwatch.conf
@@ -84,7 +85,7 @@ var loadedStems = strings.Fields(`
 var settingExts = []string{"", ".json", ".json5", ".jsonc", ".yml", ".yaml", ".toml", ".neon", ".xml", ".dist"}
 
 // loadedFolders are folders of which every file counts: ends of their paths.
-var loadedFolders = strings.Fields(`
+var loadedFolders = lazily.Words(`
 	.github/workflows .github/actions .gitea/workflows .forgejo/workflows .gitlab/ci .gitlab-ci .circleci
 	.buildkite .woodpecker .azure-pipelines .semaphore .teamcity .builds .cargo .husky .yarn/plugins
 	.yarn/releases .mvn .lefthook`)
@@ -146,10 +147,10 @@ func (r *runnerFiles) loads(p string, subjects map[string]bool) bool {
 		return r.loadsDependency(p)
 	case isSubject(p, subjects):
 		return false
-	case slices.Contains(loadedNames, base), slices.Contains(loadedStems, base), ext == ".pth", ext == ".egg-link",
+	case slices.Contains(loadedNames(), base), slices.Contains(loadedStems(), base), ext == ".pth", ext == ".egg-link",
 		strings.HasPrefix(base, "__editable__"):
 		return true
-	case slices.Contains(loadedStems, stem) && (slices.Contains(settingExts, ext) || lang.ByPath(base) == "web"):
+	case slices.Contains(loadedStems(), stem) && (slices.Contains(settingExts, ext) || lang.ByPath(base) == "web"):
 		return true
 	case strings.HasPrefix(base, "tsconfig") && (ext == ".json" || ext == ".jsonc"):
 		return true
@@ -169,7 +170,7 @@ func (r *runnerFiles) loads(p string, subjects map[string]bool) bool {
 		if end := path.Ext(at); end == ".dist-info" || end == ".egg-info" {
 			return true // what is installed as a plugin, and where it is
 		}
-		if slices.ContainsFunc(loadedFolders, func(folder string) bool { return lang.Ends(at, folder) }) {
+		if slices.ContainsFunc(loadedFolders(), func(folder string) bool { return lang.Ends(at, folder) }) {
 			return true
 		}
 	}
@@ -205,7 +206,7 @@ func (r *runnerFiles) loadsDependency(p string) bool {
 }
 
 // gitReaders go by git's lists of files and of attributes.
-var gitReaders = strings.Fields(`
+var gitReaders = lazily.Words(`
 	git black ruff isort prettier biome eslint semgrep typos gitleaks pre-commit lefthook trufflehog markdownlint-cli2 mypy nox
 	dprint treefmt codespell editorconfig-checker ec reuse cspell addlicense licensed oxlint knip ty`)
 
@@ -213,7 +214,7 @@ var gitReaders = strings.Fields(`
 func (r *references) gitReads(p string) bool {
 	switch path.Base(p) {
 	case ".gitattributes", ".gitignore", ".gitmodules", ".mailmap":
-		return slices.ContainsFunc(gitReaders, func(name string) bool { _, ok := r.calls[name]; return ok })
+		return slices.ContainsFunc(gitReaders(), func(name string) bool { _, ok := r.calls[name]; return ok })
 	}
 	return false
 }

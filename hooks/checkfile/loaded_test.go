@@ -77,7 +77,7 @@ func TestClassLoadedByBase(t *testing.T) {
 // A name is in a list once.
 func TestLoadedNames(t *testing.T) {
 	t.Parallel()
-	for _, list := range [][]string{loadedNames, loadedStems, loadedFolders} {
+	for _, list := range [][]string{loadedNames(), loadedStems(), loadedFolders()} {
 		if all := set(list); len(all) != len(list) {
 			t.Errorf("%d of %d are there twice", len(list)-len(all), len(list))
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const maxTargets = 200 // of one rule; nobody writes more by hand
@@ -237,12 +237,12 @@ func (s *makeSegment) makesFile() bool {
 
 var (
 	// buildVariables are those of make's built-in rules.
-	buildVariables = strings.Fields(`
+	buildVariables = lazily.Words(`
 		AR AS ASFLAGS ARFLAGS CC CFLAGS CPP CPPFLAGS CXX CXXFLAGS F77 FC FFLAGS LD LDFLAGS LDLIBS LEX LFLAGS
 		LOADLIBES YACC YFLAGS`)
 
 	// environment are variables that the programs of every recipe read.
-	environment = strings.Fields(`
+	environment = lazily.Words(`
 		PATH HOME SHELL TMPDIR VPATH MAKE MAKEFLAGS MAKEFILES PYTHONPATH GOFLAGS NODE_OPTIONS LD_PRELOAD
 		LD_LIBRARY_PATH`)
 )
@@ -294,7 +294,7 @@ func checkParts(src string, also map[string]bool, checks func(string) bool) (par
 			v.exports = v.exports || strings.Contains(s.text, "$($") || strings.Contains(s.text, "${$") // any variable
 		}
 	}
-	for _, name := range buildVariables {
+	for _, name := range buildVariables() {
 		v.build[name] = true
 		v.reach(v.build, v.refs[name])
 	}
@@ -331,7 +331,7 @@ func (v *makeView) buildRule(s *makeSegment, checks func(string) bool) bool {
 func (v *makeView) buildVariable(s *makeSegment, checks func(string) bool) bool {
 	return v.build[s.name] && !v.check[s.name] && !v.exports && s.op != "!=" && !hidden(s.value) &&
 		!speaks(s.value, checks) &&
-		!slices.Contains(environment, s.name)
+		!slices.Contains(environment(), s.name)
 }
 
 // hidden reports whether text calls functions of make that run programs, write files, or produce more text of make.
@@ -340,8 +340,8 @@ func hidden(text string) bool {
 }
 
 var (
-	hiddenCall = lazyregexp.New(`\$[({](?:shell|eval|file|call|foreach|guile|value)|\$\$`)
-	makeName   = lazyregexp.New(`\$(?:[({]([^ \t:)}($,]*)|(?s:(.)))`) // a variable that a text refers to, or $$
+	hiddenCall = lazily.Regexp(`\$[({](?:shell|eval|file|call|foreach|guile|value)|\$\$`)
+	makeName   = lazily.Regexp(`\$(?:[({]([^ \t:)}($,]*)|(?s:(.)))`) // a variable that a text refers to, or $$
 )
 
 // speaks reports whether a line of a recipe mentions a check file, or a name that speaks of checks.

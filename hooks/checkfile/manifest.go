@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
@@ -188,7 +188,7 @@ func differences(old, now []piece) []piece {
 
 // originForm matches the place that a dependency comes from: a URL or scheme, a key such as path, an owner/name, a
 // path.
-var originForm = lazyregexp.New(`(?i)\b(?:file|link|portal|patch|npm|git(?:\+\w+)?|https?|ssh|github|gitlab|bitbucket):[^\s"'#]*|` +
+var originForm = lazily.Regexp(`(?i)\b(?:file|link|portal|patch|npm|git(?:\+\w+)?|https?|ssh|github|gitlab|bitbucket):[^\s"'#]*|` +
 	`\b(?:path|git|url|registry|registry-index|index|editable|package|file)"?\s*[=:]\s*"[^"]*"|` +
 	`"[\w.-]+/[\w.-]+(?:#[^"]*)?"|"(?:\.{0,2}|~)/[^"]*"`)
 

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
-	cmakeDecides = strings.Fields(`
+	cmakeDecides = lazily.Words(`
 		add_test enable_testing set_tests_properties gtest_discover_tests gtest_add_tests catch_discover_tests
 		doctest_discover_tests cmake_language return macro function ctest_test create_test_sourcelist
 		catch_add_tests unity_add_test cmocka_add_test`)
@@ -22,12 +22,12 @@ var (
 )
 
 // cmakeTests are words in the arguments of a command that is about tests.
-var cmakeTests = strings.Fields("test tests testing ctest gtest googletest catch catch2 emulator check")
+var cmakeTests = lazily.Words("test tests testing ctest gtest googletest catch catch2 emulator check")
 
 const maxConditions = 16 // of one command, and loops
 
 // cmakeName is the name of a command, up to its bracket.
-var cmakeName = lazyregexp.New(`^([A-Za-z_]\w*)[ \t]*`)
+var cmakeName = lazily.Regexp(`^([A-Za-z_]\w*)[ \t]*`)
 
 // A cmakeCommand is one of a CMakeLists.txt.
 type cmakeCommand struct {
@@ -106,20 +106,20 @@ func splitCMake(src string) ([]piece, bool) {
 
 // cmakePiece returns p with the name, value and meaning of a command.
 func cmakePiece(p piece, name string, args, conditions []string) piece {
-	tests := func(arg string) bool { return lang.HasWord(arg, cmakeTests) }
+	tests := func(arg string) bool { return lang.HasWord(arg, cmakeTests()) }
 	first := ""
 	if len(args) > 0 {
 		first = args[0]
 	}
 	switch {
 	case name == "macro" || name == "function":
-		if !slices.Contains(cmakeDecides, strings.ToLower(first)) {
+		if !slices.Contains(cmakeDecides(), strings.ToLower(first)) {
 			p.name = ""
 			return p
 		}
 		p.is = decides
 	case name == "return" && len(conditions) > 0 && strings.HasPrefix(conditions[0], "function("):
-	case slices.Contains(cmakeDecides, name), slices.Contains(cmakeArguments, name) &&
+	case slices.Contains(cmakeDecides(), name), slices.Contains(cmakeArguments, name) &&
 		slices.ContainsFunc(args, tests):
 		p.is = decides
 	case (name == "add_executable" || name == "add_library" || name == "target_sources") &&

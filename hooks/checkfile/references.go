@@ -10,6 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
@@ -221,7 +222,7 @@ func (n *finder) kind(p string) int {
 	switch {
 	case slices.Contains(shellExts, ext):
 		return drives
-	case lang.ByPath(p) != "" || slices.Contains(sources, ext):
+	case lang.ByPath(p) != "" || slices.Contains(sources(), ext):
 		return source
 	}
 	src, ok := n.readOnce(p, "kind "+p)
@@ -347,7 +348,7 @@ func (n *finder) key(p string) string {
 }
 
 var (
-	checkWords = strings.Fields(`
+	checkWords = lazily.Words(`
 		test tests testing runtests check checks checker verify validate lint linter smoke e2e spec specs
 		selftest selfcheck ci qa acceptance regression conformance precommit presubmit suite`)
 	folderWords = []string{
@@ -361,7 +362,7 @@ var (
 // checkName reports whether the name of a file speaks of checks, or, for a main program, that of its folder.
 func checkName(p string) bool {
 	stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
-	if lang.HasWord(stem, checkWords) || lang.TestName(p) {
+	if lang.HasWord(stem, checkWords()) || lang.TestName(p) {
 		return true
 	}
 	dir := path.Base(path.Dir(p))

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
 var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "pwsh", "powershell"}
-	interpreters = strings.Fields(`
+	interpreters = lazily.Words(`
 		python pypy node nodejs deno bun ruby perl php lua luajit Rscript tsx ts-node ts-node-esm babel-node jq
 		awk gawk mawk nawk sed expect tclsh julia elixir escript osascript osh groovy scala kotlin java nu guile
 		racket`)
@@ -24,7 +25,7 @@ var (
 		"karma", "behave", "robot", "stestr", "wtr", "uvu",
 	}
 	// linters are given the files that they check.
-	linters = strings.Fields(`
+	linters = lazily.Words(`
 		shellcheck shfmt yamllint actionlint zizmor hadolint markdownlint markdownlint-cli2 checkmake jsonlint
 		json.tool check-jsonschema prettier jq yq xmllint eslint stylelint biome standard tslint oxlint flake8
 		pylint ruff black isort mypy pyright pycodestyle pydocstyle pyflakes bandit vulture gofmt gofumpt
@@ -36,7 +37,7 @@ var (
 		"cargo-nextest", "stryker", "semgrep", "trivy", "gitleaks", "commitlint", "cspell",
 		"turbo", "nx", "depcheck", "knip", "size-limit", "slipcover", "diff-cover", "lychee",
 	}
-	settingFlags = strings.Fields(`
+	settingFlags = lazily.Words(`
 		-c --config --config-file --configuration --conf --rcfile --rcdir --settings --project -p --tsconfig
 		--resolve-plugins-relative-to --ignore-path --ignore-file --setup-file --setupFiles --setupFilesAfterEnv
 		--globalSetup --globalTeardown --testEnvironment --runner --reporter --rulesdir --confcutdir
@@ -115,7 +116,7 @@ func (n *finder) command(c shelltext.Command, w site) {
 		n.mesonTests(w)
 	case buildFiles[base] != nil:
 		n.either(w, buildFiles[base]...)
-	case slices.Contains(interpreters, kind) && kind != "jq":
+	case slices.Contains(interpreters(), kind) && kind != "jq":
 		n.interpret(c, kind, w)
 	default:
 		n.tool(base, args, w)
@@ -126,7 +127,7 @@ func (n *finder) command(c shelltext.Command, w site) {
 func (n *finder) tool(base string, args []string, w site) {
 	switch {
 	case slices.Contains(testRunners, base):
-		n.settings(args, w, settingFlags)
+		n.settings(args, w, settingFlags())
 		for _, arg := range args {
 			if glob, ok := strings.CutPrefix(arg, "--doctest-glob="); ok {
 				n.globs = append(n.globs, path.Join(literal(w.dir), "**", glob))
@@ -137,8 +138,8 @@ func (n *finder) tool(base string, args []string, w site) {
 		if base == "bats" || base == "shellspec" || base == "prove" {
 			n.followTests(w)
 		}
-	case slices.Contains(linters, base):
-		n.settings(args, w, settingFlags)
+	case slices.Contains(linters(), base):
+		n.settings(args, w, settingFlags())
 		if base == "ajv" {
 			n.settings(args, w, []string{"-s", "-r", "-m"})
 		}
@@ -148,7 +149,7 @@ func (n *finder) tool(base string, args []string, w site) {
 			n.subjects[".github/workflows/"] = true
 		}
 	case slices.Contains(checkTools, base):
-		n.settings(args, w, settingFlags)
+		n.settings(args, w, settingFlags())
 	case slices.ContainsFunc(args, isCompiled):
 		n.compiles(args, w)
 	default:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // input adds a file that a command reads, when it is there and its name speaks of tests.
@@ -19,7 +20,7 @@ func (n *finder) input(word string, w site) {
 		}
 		return
 	}
-	if n.seen.Has(p) && lang.ByPath(p) == "" && !slices.Contains(manifests, path.Base(p)) &&
+	if n.seen.Has(p) && lang.ByPath(p) == "" && !slices.Contains(manifests(), path.Base(p)) &&
 		(expectName(p) || isData(p) && checkName(p)) {
 		n.files[p] = true
 	}
@@ -106,7 +107,7 @@ func (n *finder) settingsOf(p string) {
 		return
 	}
 	for _, name := range u.mentioned {
-		own := u.testing || isCompiled(p) || lang.HasWord(path.Base(name), settingWords) || lang.HasWord(path.Base(name), dataWords)
+		own := u.testing || isCompiled(p) || lang.HasWord(path.Base(name), settingWords()) || lang.HasWord(path.Base(name), dataWords)
 		if own && !n.seen.namedByProduction(u, name, n.files) {
 			n.files[name] = true
 		}
@@ -114,7 +115,7 @@ func (n *finder) settingsOf(p string) {
 }
 
 // settingWords are words in the names of what a check lets pass, or goes by.
-var settingWords = strings.Fields(`
+var settingWords = lazily.Words(`
 	allow allowed allowlist whitelist ignore ignored ignores exclude excluded excludes skip skipped skips baseline known
 	suppress suppressed suppressions exception exceptions exempt exempted waiver waivers lint linter rules ruleset
 	denylist blacklist banned forbidden threshold thresholds limits budget ratchet snapshot`)

@@ -73,7 +73,7 @@ func (n *finder) module(name string, args []string, c shelltext.Command, w site)
 		})
 	case name == "unittest" && len(args) > 0 && args[0] == "discover":
 		n.discover(args[1:], w)
-	case slices.Contains(testRunners, top) || slices.Contains(linters, name) || slices.Contains(checkTools, top):
+	case slices.Contains(testRunners, top) || slices.Contains(linters(), name) || slices.Contains(checkTools, top):
 		n.tool(name, args, w)
 	default:
 		for _, file := range []string{

@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
 // makeFlags are the flags of make that have a value.
-var makeFlags = strings.Fields("-C --directory -f --file --makefile -I -o -W --include-dir --eval")
+var makeFlags = lazily.Words("-C --directory -f --file --makefile -I -o -W --include-dir --eval")
 
 // makeNames are the names of Makefiles in the order in which make prefers them.
 var makeNames = []string{"GNUmakefile", "makefile", "Makefile"}
@@ -92,7 +93,7 @@ func (n *finder) make(args []string, w site) {
 			list = append(list, arg)
 		}
 	}
-	goals := parseFlags(list, makeFlags, func(flag, value string) {
+	goals := parseFlags(list, makeFlags(), func(flag, value string) {
 		switch flag {
 		case "-C", "--directory":
 			w.dir = w.cd([]string{value})

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
@@ -29,7 +29,7 @@ type nodePackage struct {
 }
 
 // packageFlags are the flags of package managers that have a value.
-var packageFlags = strings.Fields("-C --dir --cwd --prefix -w --workspace --filter -F")
+var packageFlags = lazily.Words("-C --dir --cwd --prefix -w --workspace --filter -F")
 
 // packageScript follows `npm run x`, `pnpm --filter y test` and `yarn workspace z x`. The package.json itself is
 // restored by its parts.
@@ -41,7 +41,7 @@ func (n *finder) packageScript(args []string, w site) {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
-	names := parseFlags(args, packageFlags, func(flag, value string) { // the first is that of the script
+	names := parseFlags(args, packageFlags(), func(flag, value string) { // the first is that of the script
 		switch flag {
 		case "-w", "--workspace", "--filter", "-F":
 			wanted = append(wanted, strings.Trim(value, ".{}^"))
@@ -127,9 +127,9 @@ func (n *finder) packageText(p nodePackage, script string, w site) {
 }
 
 var (
-	justHeading = lazyregexp.New(`^@?([A-Za-z_][\w-]*)(?:[ \t][^:]*)?:(?:[^=]|$)`)
-	justImport  = lazyregexp.New(`(?m)^import\??[ \t]+['"]([^'"\n]+)['"]`)
-	justModule  = lazyregexp.New(`(?m)^mod\??[ \t]+(\w+)(?:[ \t]+['"]([^'"\n]+)['"])?`)
+	justHeading = lazily.Regexp(`^@?([A-Za-z_][\w-]*)(?:[ \t][^:]*)?:(?:[^=]|$)`)
+	justImport  = lazily.Regexp(`(?m)^import\??[ \t]+['"]([^'"\n]+)['"]`)
+	justModule  = lazily.Regexp(`(?m)^mod\??[ \t]+(\w+)(?:[ \t]+['"]([^'"\n]+)['"])?`)
 )
 
 // just follows `just [-f file] [recipe…]`.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
@@ -32,7 +32,7 @@ func (n *finder) called(c shelltext.Command) {
 	}
 }
 
-var shellVariable = lazyregexp.New(`\$\{?[#!]?([A-Za-z_]\w*)`)
+var shellVariable = lazily.Regexp(`\$\{?[#!]?([A-Za-z_]\w*)`)
 
 // mentions notes the variables in a text of the check.
 func (n *finder) mentions(src string) {
@@ -85,7 +85,7 @@ func (c *Checks) OnlyTested(change patch.Change) bool {
 		_, called := c.refs.calls[name]
 		switch {
 		case was && is && old == now:
-		case leads[name], was != is && called, slices.Contains(Programs, name),
+		case leads[name], was != is && called, slices.Contains(Programs(), name),
 			slices.Contains(deciders, name):
 			return false
 		case is && !c.harmless(old, now):
@@ -128,7 +128,7 @@ var deciders = []string{
 	"printf", "read", "cd", "true", "false", ":", "break", "continue", "shift", "ulimit", "umask", "pkill", "killall",
 }
 
-var innerFunction = lazyregexp.New(`[\w.:-]\s*\(\s*\)|\bfunction\s`)
+var innerFunction = lazily.Regexp(`[\w.:-]\s*\(\s*\)|\bfunction\s`)
 
 // harmless reports whether the new text of a function does not end, trap or set more of the shell than the old one.
 // It matters where a check reads output by way of a file: then the function runs in the check's own shell.
@@ -168,7 +168,7 @@ func (c *Checks) harmless(old, now string) bool {
 	return true
 }
 
-var assignment = lazyregexp.New(`^([A-Za-z_]\w*)=("[^"$\x60\\]*"|'[^']*'|[\w./:@%+,-]*)[ \t]*$`)
+var assignment = lazily.Regexp(`^([A-Za-z_]\w*)=("[^"$\x60\\]*"|'[^']*'|[\w./:@%+,-]*)[ \t]*$`)
 
 // sameAround reports whether the lines around functions differ in nothing but values of variables that the check does
 // not read.
@@ -191,12 +191,12 @@ func (c *Checks) sameAround(before, after []string) bool {
 // steers reports whether shells or programs read a variable by themselves.
 func steers(name string) bool { return steering().MatchString(name) }
 
-var steering = lazyregexp.New(`PATH|^(?:IFS|ENV|BASH_ENV|GLOBIGNORE|SHELLOPTS|BASHOPTS|PS4|POSIXLY_CORRECT|HOME|TMPDIR|SHELL|PWD|` +
+var steering = lazily.Regexp(`PATH|^(?:IFS|ENV|BASH_ENV|GLOBIGNORE|SHELLOPTS|BASHOPTS|PS4|POSIXLY_CORRECT|HOME|TMPDIR|SHELL|PWD|` +
 	`LANG|LC_.*|LD_.*|DYLD_.*|.*OPTS|.*OPTIONS|.*FLAGS)$`)
 
 // Programs are those that checks start. PATH may find a new executable file of such a name. Names that projects give
 // their own scripts (test, rake, bundle, setup) are left out.
-var Programs = strings.Fields(`
+var Programs = lazily.Words(`
 	go gofmt node npm npx pnpm yarn bun deno python python2 python3 pip pip3 pytest py.test tox uv poetry
 	make gmake ninja cmake ctest cc gcc g++ c++ clang clang++ ld ar sh bash dash zsh env git cargo rustc
 	java javac mvn gradle ruby php perl jest vitest mocha tsc eslint mypy ruff flake8 golangci-lint

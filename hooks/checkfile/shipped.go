@@ -11,7 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const maxShippingLists = 400 // manifests and build files that are read for what they ship
@@ -145,7 +145,7 @@ func (k *shipping) fails(by *unit) bool {
 }
 
 // goTestName matches what go test calls a test, with its package or without.
-var goTestName = lazyregexp.New(`^(?:(\S+?)\.)?((?:Test|Example|Fuzz)[^/\s]*)`)
+var goTestName = lazily.Regexp(`^(?:(\S+?)\.)?((?:Test|Example|Fuzz)[^/\s]*)`)
 
 // inFile reports whether a test may be in the file p with text src, in the folder dir of its Go module. Where the name
 // tells its file, module or Go package, that decides: tests of one name are in many files.

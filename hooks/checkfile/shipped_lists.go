@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
@@ -51,7 +51,7 @@ func leaves(v any, depth int) (list []string) {
 
 const maxNestedExports = 8
 
-var sourceExts = strings.Fields(".ts .tsx .mts .cts .js .jsx .mjs .cjs")
+var sourceExts = lazily.Words(".ts .tsx .mts .cts .js .jsx .mjs .cjs")
 
 // entry ships an entry of a package, or the source in src that it is built from.
 func (k *shipping) entry(dir, name string) {
@@ -61,7 +61,7 @@ func (k *shipping) entry(dir, name string) {
 		return
 	}
 	stem := strings.TrimSuffix(strings.TrimSuffix(path.Clean(name), path.Ext(name)), ".d")
-	for _, ext := range sourceExts {
+	for _, ext := range sourceExts() {
 		k.file(dir, stem+ext, "")
 	}
 	for rest := stem; ; {
@@ -70,7 +70,7 @@ func (k *shipping) entry(dir, name string) {
 			return
 		}
 		rest = after
-		for _, ext := range sourceExts {
+		for _, ext := range sourceExts() {
 			k.file(dir, path.Join("src", rest)+ext, "")
 		}
 	}
@@ -179,7 +179,7 @@ func (k *shipping) make(dir string, src []byte) {
 	}
 }
 
-var mesonHeaders = lazyregexp.New(`\binstall_headers\s*\(([^)]*)\)`)
+var mesonHeaders = lazily.Regexp(`\binstall_headers\s*\(([^)]*)\)`)
 
 // meson reads which headers a meson.build installs by name.
 func (k *shipping) meson(dir string, src []byte) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // A pythonPackage is what the manifests of one folder say together.
@@ -33,7 +33,7 @@ type pythonFind struct {
 }
 
 // notFound are folders beside a package in which setuptools finds none by itself.
-var notFound = strings.Fields(`
+var notFound = lazily.Words(`
 	ci bin debian doc docs documentation manpages news newsfragments changelog test tests unit_test unit_tests
 	example examples scripts tools util utils python build benchmark benchmarks exercise exercises htmlcov tasks fabfile
 	site_scons node_modules`)
@@ -166,15 +166,15 @@ func iniWords(value string) []string {
 }
 
 var (
-	pySetupName     = lazyregexp.New(`\bname\s*=\s*['"]([\w.-]+)['"]`)
-	pySetupPackages = lazyregexp.New(`\bpackages\s*=\s*[\[(]([^\])]*)[\])]`)
-	pySetupModules  = lazyregexp.New(`\bpy_modules\s*=\s*[\[(]([^\])]*)[\])]`)
-	pySetupFind     = lazyregexp.New(`\bfind_(?:namespace_)?packages\s*\(([^)]*)\)`)
-	pySetupRoots    = lazyregexp.New(`\bpackage_dir\s*=\s*\{([^}]*)\}`)
-	pySetupRoot     = lazyregexp.New(`['"]([\w.]*)['"]\s*:\s*['"]([\w./-]*)['"]`)
-	pyArgument      = lazyregexp.New(`(?:\b(where|include|exclude)\s*=\s*)?([\[(][^\])]*[\])]|['"][^'"]*['"])`)
-	pyString        = lazyregexp.New(`['"]([^'"]*)['"]`)
-	pyComment       = lazyregexp.New(`(?m)^\s*#.*$`)
+	pySetupName     = lazily.Regexp(`\bname\s*=\s*['"]([\w.-]+)['"]`)
+	pySetupPackages = lazily.Regexp(`\bpackages\s*=\s*[\[(]([^\])]*)[\])]`)
+	pySetupModules  = lazily.Regexp(`\bpy_modules\s*=\s*[\[(]([^\])]*)[\])]`)
+	pySetupFind     = lazily.Regexp(`\bfind_(?:namespace_)?packages\s*\(([^)]*)\)`)
+	pySetupRoots    = lazily.Regexp(`\bpackage_dir\s*=\s*\{([^}]*)\}`)
+	pySetupRoot     = lazily.Regexp(`['"]([\w.]*)['"]\s*:\s*['"]([\w./-]*)['"]`)
+	pyArgument      = lazily.Regexp(`(?:\b(where|include|exclude)\s*=\s*)?([\[(][^\])]*[\])]|['"][^'"]*['"])`)
+	pyString        = lazily.Regexp(`['"]([^'"]*)['"]`)
+	pyComment       = lazily.Regexp(`(?m)^\s*#.*$`)
 )
 
 // setupPy reads what setup.py says in plain lists. What it computes is not known.
@@ -307,7 +307,7 @@ func (p *pythonPackage) guess(k *shipping) {
 	}
 	var tops []string
 	for _, dir := range p.found(k, pythonFind{where: "."}) {
-		if path.Dir(dir) == p.dir && !slices.Contains(notFound, path.Base(dir)) {
+		if path.Dir(dir) == p.dir && !slices.Contains(notFound(), path.Base(dir)) {
 			tops = append(tops, path.Base(dir))
 		}
 	}

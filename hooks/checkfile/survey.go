@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const (
@@ -304,9 +305,9 @@ func (s *survey) beside(u *unit) bool {
 }
 
 // foreign reports whether p is in a folder of dependencies, whose imports are not those of this project.
-func foreign(p string) bool { return lang.InFolder(p, foreignFolders) }
+func foreign(p string) bool { return lang.InFolder(p, foreignFolders()) }
 
-var foreignFolders = strings.Fields(
+var foreignFolders = lazily.Words(
 	"node_modules .venv venv site-packages vendor bower_components .git .async __pycache__")
 
 // set returns the elements of list sorted and each once, in a slice of its own.

@@ -14,7 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
@@ -129,7 +129,7 @@ const Packed = "packed"
 func PackPath(task string) string { return "context/" + filename.Of(task) + ".json" }
 
 // jsonString matches the strings of a JSON text.
-var jsonString = lazyregexp.New(`(?s)"(?:[^"\\]|\\.)*"`)
+var jsonString = lazily.Regexp(`(?s)"(?:[^"\\]|\\.)*"`)
 
 // CleanJSON cleans the strings of a JSON text one by one, decoded: a secret with a quote in it would not be found in
 // its encoded form. Then it cleans the text as a whole, unless that would break it (a secret of digits inside a

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/rmtree"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -76,7 +76,7 @@ const doomed = ".gone-"
 
 // keptName matches the names of kept folders: half of the digest of the root, see Find; while it is removed, doomed
 // before and a number behind it. Folders of other names are not ours.
-var keptName = lazyregexp.New(`^(?:[0-9a-f]{16}|\.gone-([0-9a-f]{16})(?:-[0-9]+)?)$`)
+var keptName = lazily.Regexp(`^(?:[0-9a-f]{16}|\.gone-([0-9a-f]{16})(?:-[0-9]+)?)$`)
 
 // A Surplus is what need not be kept.
 type Surplus struct {

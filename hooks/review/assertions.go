@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
-	tableRow = lazyregexp.New(`^\s*(?:\{.*\}|\(.*\)|\[.*\]|pytest\.param\(.*\)|(?:"[^"]*"` +
+	tableRow = lazily.Regexp(`^\s*(?:\{.*\}|\(.*\)|\[.*\]|pytest\.param\(.*\)|(?:"[^"]*"` +
 		`|'[^']*')\s*:\s*[{\[(].*[}\])])\s*,\s*$`)
-	emptyReturn = lazyregexp.New(`^\s*return\s*;?\s*(?:None)?\s*$`)
+	emptyReturn = lazily.Regexp(`^\s*return\s*;?\s*(?:None)?\s*$`)
 )
 
 // assertions reports tests that are still there and assert less, assertion_removed.

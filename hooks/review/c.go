@@ -8,46 +8,46 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // cSignal begins the handling of a signal that a failed assertion, or a crash, sends.
 const cSignal = `\b(?:signal|sigset|bsd_signal|sysv_signal)\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`
 
 var (
-	cAsserts = lazyregexp.New(`^(?:NDEBUG|assert|` + rules.CAsserts + `)$`)
-	cUndef   = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*undef\s+(assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+|` +
+	cAsserts = lazily.Regexp(`^(?:NDEBUG|assert|` + rules.CAsserts + `)$`)
+	cUndef   = lazily.Regexp(`^\s*(?:#|%:|\?\?=)\s*undef\s+(assert|TEST|CHECK|REQUIRE|(?:ASSERT|EXPECT)_\w+|` +
 		rules.CAsserts + `)\s*$`)
-	cDirective = lazyregexp.New(`^\s*(?:#|%:|\?\?=)`)
-	cDefine    = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*define\s+(\w+)(\([^)]*\))?(.*)$`)
-	cPragma    = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*pragma\s+(?:weak\s+(\w+)\s*=|redefine_extname\s+(\w+)\s)`)
-	cNext      = lazyregexp.New(`^\s*(?:#|%:|\?\?=)\s*include_next\b`)
-	cName      = lazyregexp.New(`[A-Za-z_]\w*`)
-	cZero      = lazyregexp.New(`^[\s(]*0[\s)]*$`)
-	cLabel     = lazyregexp.New(`\b(?:__)?asm(?:__)?\s*\(\s*"(?:[^"]*\.(?:globl|global|set|weak)\s+)?_?(\w+)\b`)
+	cDirective = lazily.Regexp(`^\s*(?:#|%:|\?\?=)`)
+	cDefine    = lazily.Regexp(`^\s*(?:#|%:|\?\?=)\s*define\s+(\w+)(\([^)]*\))?(.*)$`)
+	cPragma    = lazily.Regexp(`^\s*(?:#|%:|\?\?=)\s*pragma\s+(?:weak\s+(\w+)\s*=|redefine_extname\s+(\w+)\s)`)
+	cNext      = lazily.Regexp(`^\s*(?:#|%:|\?\?=)\s*include_next\b`)
+	cName      = lazily.Regexp(`[A-Za-z_]\w*`)
+	cZero      = lazily.Regexp(`^[\s(]*0[\s)]*$`)
+	cLabel     = lazily.Regexp(`\b(?:__)?asm(?:__)?\s*\(\s*"(?:[^"]*\.(?:globl|global|set|weak)\s+)?_?(\w+)\b`)
 
 	// cOwn is a definition, up to its brace; an alias has none.
-	cOwn = lazyregexp.New(`^\s*(?:\[\[[\w:]+\]\]\s*)?(?:[A-Za-z_]\w*(?:\s*\(\([^)]*\)\)+)?[\s*]+)*` +
+	cOwn = lazily.Regexp(`^\s*(?:\[\[[\w:]+\]\]\s*)?(?:[A-Za-z_]\w*(?:\s*\(\([^)]*\)\)+)?[\s*]+)*` +
 		`(\w+)\s*\(([^(){};]*)\)(?:[^;{}=]*\{|[^;{}=]*\balias\b)`)
-	cOneInt = lazyregexp.New(`^\s*(?:int\b[^,]*|\w+)\s*$`)
-	cVoid   = lazyregexp.New(`^\s*(?:void)?\s*$`)
-	cSame   = lazyregexp.New(`^[^{]*\{\s*(?:\(void\)\s*\w+\s*;\s*)*return\s+[-+]?[\d.]+f?\s*;\s*\}`)
-	cWell   = lazyregexp.New(`\b(?:_?[eE]xit|quick_exit)\s*\(\s*(?:[-+(\s]*0[xX]?0*[uUlL]*|EXIT_SUCCESS|!1)[\s)]*\)` +
+	cOneInt = lazily.Regexp(`^\s*(?:int\b[^,]*|\w+)\s*$`)
+	cVoid   = lazily.Regexp(`^\s*(?:void)?\s*$`)
+	cSame   = lazily.Regexp(`^[^{]*\{\s*(?:\(void\)\s*\w+\s*;\s*)*return\s+[-+]?[\d.]+f?\s*;\s*\}`)
+	cWell   = lazily.Regexp(`\b(?:_?[eE]xit|quick_exit)\s*\(\s*(?:[-+(\s]*0[xX]?0*[uUlL]*|EXIT_SUCCESS|!1)[\s)]*\)` +
 		`|\bsyscall\s*\(\s*(?:SYS|__NR)_exit\w*\s*,\s*0\b`)
 
-	cRegisters = lazyregexp.New(`\b(?:atexit|at_quick_exit|on_exit|__cxa_atexit` +
+	cRegisters = lazily.Regexp(`\b(?:atexit|at_quick_exit|on_exit|__cxa_atexit` +
 		`|set_terminate)\s*\(\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)` +
 		`|` + cSignal + `\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)`)
-	cHandled = lazyregexp.New(`\b(?:_exit|_Exit|quick_exit|exit)\s*\(\s*(?:\(\s*int\s*\)\s*)?([A-Za-z_]\w*)\s*\)` +
+	cHandled = lazily.Regexp(`\b(?:_exit|_Exit|quick_exit|exit)\s*\(\s*(?:\(\s*int\s*\)\s*)?([A-Za-z_]\w*)\s*\)` +
 		`|\b(?:sig)?longjmp\s*\(`)
-	cGiven   = lazyregexp.New(`\bint\s+([A-Za-z_]\w*)\s*[,)]`)
-	cAction  = lazyregexp.New(`\bsigaction\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`)
-	cHandler = lazyregexp.New(`\bsa_(?:handler|sigaction)\s*=\s*&?\s*([A-Za-z_]\w*)`)
-	cArray   = lazyregexp.New(`\b(?:init|fini)_array\b[^=]*=\s*\{?\s*&?\s*([A-Za-z_]\w*)`)
-	cMarked  = lazyregexp.New(`__attribute__\s*\(\(\s*_*(?:constructor|destructor)\b|\[\[\s*gnu::(?:constructor` +
+	cGiven   = lazily.Regexp(`\bint\s+([A-Za-z_]\w*)\s*[,)]`)
+	cAction  = lazily.Regexp(`\bsigaction\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`)
+	cHandler = lazily.Regexp(`\bsa_(?:handler|sigaction)\s*=\s*&?\s*([A-Za-z_]\w*)`)
+	cArray   = lazily.Regexp(`\b(?:init|fini)_array\b[^=]*=\s*\{?\s*&?\s*([A-Za-z_]\w*)`)
+	cMarked  = lazily.Regexp(`__attribute__\s*\(\(\s*_*(?:constructor|destructor)\b|\[\[\s*gnu::(?:constructor` +
 		`|destructor)|~\w+\s*\(\s*(?:void)?\s*\)`)
-	cStatic = lazyregexp.New(`^[\w\s*:<>]+=[^=]`)
-	cCalled = lazyregexp.New(`\b([A-Za-z_]\w*)\s*\(`)
+	cStatic = lazily.Regexp(`^[\w\s*:<>]+=[^=]`)
+	cCalled = lazily.Regexp(`\b([A-Za-z_]\w*)\s*\(`)
 )
 
 // included are extensions of files that C includes and that are of no language.
@@ -89,7 +89,7 @@ func cReplacements(e *edit) (found findings) {
 			found = append(found, directive(e, j, whole)...)
 			continue
 		}
-		if m := cLabel().FindStringSubmatch(s.plain(j)); m != nil && slices.Contains(rules.CEnds, m[1]) {
+		if m := cLabel().FindStringSubmatch(s.plain(j)); m != nil && slices.Contains(rules.CEnds(), m[1]) {
 			found.add(e, rules.ExitSwallowed, j, true, "another %s: %s", m[1], s.trimmed(j))
 		}
 		found = append(found, ownFunction(e, s, j)...)
@@ -129,7 +129,7 @@ func directive(e *edit, j int, line string) (found findings) {
 	switch {
 	case cNext().MatchString(line):
 		found.add(e, rules.LibraryShadowed, j, e.isNew(), "is found before the system's header: %s", shown)
-	case pragma != nil && slices.Contains(rules.CEnds, pragma[1]+pragma[2]):
+	case pragma != nil && slices.Contains(rules.CEnds(), pragma[1]+pragma[2]):
 		found.add(e, rules.ExitSwallowed, j, true, "%s", shown)
 	case cUndef().MatchString(line):
 		found.add(e, rules.LibraryShadowed, j, true, "%s", shown)
@@ -140,10 +140,10 @@ func directive(e *edit, j int, line string) (found findings) {
 	name, params, body := define[1], define[2], strings.TrimSpace(define[3])
 	switch {
 	case body == name && params == "": // #define exit exit only shows that there is one
-	case slices.Contains(rules.CEnds, name) || name == "EXIT_FAILURE" && cZero().MatchString(body):
+	case slices.Contains(rules.CEnds(), name) || name == "EXIT_FAILURE" && cZero().MatchString(body):
 		found.add(e, rules.ExitSwallowed, j, true, "%s", shown)
-	case slices.Contains(rules.CWords, name), cAsserts().MatchString(name),
-		slices.Contains(rules.CCompares, name) && !namesMore(body, params):
+	case slices.Contains(rules.CWords(), name), cAsserts().MatchString(name),
+		slices.Contains(rules.CCompares(), name) && !namesMore(body, params):
 		found.add(e, rules.LibraryShadowed, j, true, "%s", shown)
 	}
 	return found
@@ -158,7 +158,7 @@ func namesMore(body, params string) bool {
 
 // ownFunction reports a function of the C library that is defined in line j.
 func ownFunction(e *edit, s *side, j int) (found findings) {
-	if !containsAny(s.lines[j], rules.CEnds) && !containsAny(s.lines[j], rules.CCompares) {
+	if !containsAny(s.lines[j], rules.CEnds()) && !containsAny(s.lines[j], rules.CCompares()) {
 		return nil
 	}
 	m := cOwn().FindStringSubmatch(s.heading(j, "{;"))
@@ -167,13 +167,13 @@ func ownFunction(e *edit, s *side, j int) (found findings) {
 	}
 	name, params := m[1], m[2]
 	switch {
-	case slices.Contains(rules.CCompares, name):
+	case slices.Contains(rules.CCompares(), name):
 		if text, _ := s.function(j); cSame().MatchString(text) {
 			found.add(e, rules.LibraryShadowed, j, true, "another %s: %s", name, s.trimmed(j))
 		}
 	case name == "abort" && cVoid().MatchString(params),
 		strings.Contains(" exit _exit _Exit quick_exit raise ", " "+name+" ") && cOneInt().MatchString(params),
-		strings.Contains(name, "assert") && slices.Contains(rules.CEnds, name):
+		strings.Contains(name, "assert") && slices.Contains(rules.CEnds(), name):
 		found.add(e, rules.ExitSwallowed, j, true, "another %s: %s", name, s.trimmed(j))
 	}
 	return found

@@ -6,7 +6,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const (
@@ -21,9 +21,9 @@ type testCase struct {
 }
 
 var (
-	attribute = lazyregexp.New(`^\s*(?:#!?\[|@)`)
-	pyClass   = lazyregexp.New(`^(\s*)class\s+(\w+)\s*(\([^)]*\))?`)
-	otherOS   = lazyregexp.New(`_(?:windows|plan9|js|wasm|wasip1|aix|solaris|illumos|android|ios|zos` +
+	attribute = lazily.Regexp(`^\s*(?:#!?\[|@)`)
+	pyClass   = lazily.Regexp(`^(\s*)class\s+(\w+)\s*(\([^)]*\))?`)
+	otherOS   = lazily.Regexp(`_(?:windows|plan9|js|wasm|wasip1|aix|solaris|illumos|android|ios|zos` +
 		`|dragonfly)_test\.go$`)
 )
 
@@ -159,8 +159,8 @@ func bodyEnd(language *rules.Language, s *side, from int) int {
 }
 
 var (
-	goAll   = lazyregexp.New(`\bgo (?:test|vet)\b.*\s\.\.?/\.\.\.`)
-	goTests = lazyregexp.New(`\bgo (?:test|vet)\b`)
+	goAll   = lazily.Regexp(`\bgo (?:test|vet)\b.*\s\.\.?/\.\.\.`)
+	goTests = lazily.Regexp(`\bgo (?:test|vet)\b`)
 )
 
 // narrowedPackages reports commands that tested every package of Go and test fewer now: test_skipped.

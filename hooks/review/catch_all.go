@@ -4,13 +4,13 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
-	passesOn = lazyregexp.New(`\b(?:raise|throw|rethrow|panic|die|croak|confess|abort|exit|reject|fail|log\w*|warn\w*|print\w*|report\w*)\b` +
+	passesOn = lazily.Regexp(`\b(?:raise|throw|rethrow|panic|die|croak|confess|abort|exit|reject|fail|log\w*|warn\w*|print\w*|report\w*)\b` +
 		`|\$@|\berr\w*\s*(?:,\s*\w+\s*)?=|console\.|\.(?:Error|Warn|Fatal|Fail|Print|Fprint|Log|Capture|WriteHeader)\w*\(`)
-	assertion = lazyregexp.New(`\bsuppress\([^)]*\bAssertionError\b|\bexcept\b[^:#]*\bAssertionError\b|\binstanceof\s+(?:assert\.)?AssertionError\s*\)` +
+	assertion = lazily.Regexp(`\bsuppress\([^)]*\bAssertionError\b|\bexcept\b[^:#]*\bAssertionError\b|\binstanceof\s+(?:assert\.)?AssertionError\s*\)` +
 		`|['"](?:ERR_ASSERTION|AssertionError)['"]`)
 )
 

@@ -5,18 +5,18 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
-	plainReturn = lazyregexp.New(`^return\b`)
-	conditional = lazyregexp.New(`\b(?:if|unless|for|foreach|while|until)\b`)
-	goesOn      = lazyregexp.New(`(?:[(\[{,\\=&|?<>+*/%.-]|\b(?:and|or|not|in))$`) // a statement does, in its next line
-	continues   = lazyregexp.New(`^[.?:+*/&|,)\]}=<>-]`)                           // the line before
+	plainReturn = lazily.Regexp(`^return\b`)
+	conditional = lazily.Regexp(`\b(?:if|unless|for|foreach|while|until)\b`)
+	goesOn      = lazily.Regexp(`(?:[(\[{,\\=&|?<>+*/%.-]|\b(?:and|or|not|in))$`) // a statement does, in its next line
+	continues   = lazily.Regexp(`^[.?:+*/&|,)\]}=<>-]`)                           // the line before
 	// notDead are lines behind a return that do something all the same, or are there for a compiler to see.
-	notDead = lazyregexp.New(`^(?:#|(?:break|yield|case|default|else|elif|except|finally)\b|(?:async\s+)?function\b` +
+	notDead = lazily.Regexp(`^(?:#|(?:break|yield|case|default|else|elif|except|finally)\b|(?:async\s+)?function\b` +
 		`|(?:class|var|sub|package|assert|unreachable|__builtin_unreachable|panic|abort)\b|\w+\s*:(?:[^:=]|$))`)
-	alwaysTrue = lazyregexp.New(`^(?:if|elif|\}?\s*else if)\b` +
+	alwaysTrue = lazily.Regexp(`^(?:if|elif|\}?\s*else if)\b` +
 		`(?:\s*\(?\s*(?:true|True|1|!\s*false|!0|not False)\s*\)?\s*[:{]` +
 		`|.*(?:\|\|\s*(?:true|1)|\bor True)\s*[):{]|.*(?:&&\s*(?:false|0)|\band False)\s*[):{])`)
 )

@@ -6,28 +6,28 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
 	// callStack is code that looks at its callers; testFrame is what it looks for there.
-	callStack = lazyregexp.New(`\bruntime\.(?:Callers?|CallersFrames|Stack)\(|\bdebug\.Stack\(|\binspect\.(?:stack` +
+	callStack = lazily.Regexp(`\bruntime\.(?:Callers?|CallersFrames|Stack)\(|\bdebug\.Stack\(|\binspect\.(?:stack` +
 		`|currentframe|getouterframes)\b|\btraceback\.(?:extract|format|walk)_stack\b|\bsys\._(?:getframe|current_frames)\b` +
 		`|\.(?:capture|prepare)StackTrace\b|\bnew Error\([^)]*\)\.stack|\bgetStackTrace\(\)`)
-	testFrame = lazyregexp.New(`["'\x60/](?:[^"'\x60]*[._/])?(?:_test\.go|test_|tests?|testing\.|spec|junit|pytest` +
+	testFrame = lazily.Regexp(`["'\x60/](?:[^"'\x60]*[._/])?(?:_test\.go|test_|tests?|testing\.|spec|junit|pytest` +
 		`|unittest|_pytest|nose2?|doctest|jest|vitest|mocha|jasmine|ava|karma)[^"'\x60]*["'\x60/]`)
-	goProgram  = lazyregexp.New(`\bos\.Args\[0\]|\bos\.Executable\(`)
-	testBinary = lazyregexp.New(`"[^"]*\.test(?:\.exe)?"`)
+	goProgram  = lazily.Regexp(`\bos\.Args\[0\]|\bos\.Executable\(`)
+	testBinary = lazily.Regexp(`"[^"]*\.test(?:\.exe)?"`)
 
 	// processOf is a file of Linux that tells what a process is.
-	processOf = lazyregexp.New(`/proc/(?:self|\d+|%\w|\$\{?PPID\}?)/(?:cmdline|comm|exe|status|stat|maps)\b`)
+	processOf = lazily.Regexp(`/proc/(?:self|\d+|%\w|\$\{?PPID\}?)/(?:cmdline|comm|exe|status|stat|maps)\b`)
 
-	literal    = lazyregexp.New(`"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\x60([^\x60]*)\x60|/((?:[^/\\\s]|\\.)+)/|(\*[\w./-]+\*?|[\w./-]+\*)\)`)
-	aboutTests = lazyregexp.New(`(?i)^\W*(?:tests?|specs?|testing|__tests?__|__spec__)\W*$` +
+	literal    = lazily.Regexp(`"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\x60([^\x60]*)\x60|/((?:[^/\\\s]|\\.)+)/|(\*[\w./-]+\*?|[\w./-]+\*)\)`)
+	aboutTests = lazily.Regexp(`(?i)^\W*(?:tests?|specs?|testing|__tests?__|__spec__)\W*$` +
 		`|(?:^|[^a-z])(?:_?pytest|unittest|nose2?|doctest|jest|vitest|mocha|jasmine|karma|tape|tap|qunit|ava|junit|gtest|ctest|cmocka|prove|bats)(?:[^a-z]|$)` +
 		`|_test\b|_tests?$|^test_|[^a-z]test_|\btests?[-_\\]?\.|[._/\\]tests?[./\\]|^/?tests?/|\.t\$?$|[.\\]spec\b|testing\.`)
-	joint     = lazyregexp.New(`(["'\x60])\s*(?:\+|\.|\|\||&)\s*(["'\x60])|(")\s+(")|(')\s+(')`)
-	listJoint = lazyregexp.New(`(["'\x60])\s*,\s*(["'\x60])`)
+	joint     = lazily.Regexp(`(["'\x60])\s*(?:\+|\.|\|\||&)\s*(["'\x60])|(")\s+(")|(')\s+(')`)
+	listJoint = lazily.Regexp(`(["'\x60])\s*,\s*(["'\x60])`)
 )
 
 // detections reports production code that looks who loaded or called it, and finds a test: test_detected. What it

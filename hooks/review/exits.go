@@ -8,31 +8,31 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
-	goSystemImport = lazyregexp.New(`(?:^\s*|\bimport\s+)(\w+|\.)\s+"(?:syscall|golang\.org/x/sys/unix)"`)
-	goTrueProgram  = lazyregexp.New(`\.Exec\(\s*"(?:/usr)?/bin/true"`)
-	goNativeExit   = lazyregexp.New(`\bC\.(?:_exit|_Exit|exit|quick_exit)\(`)
-	goMain         = lazyregexp.New(`^func main\(\)`)
-	goPackageMain  = lazyregexp.New(`(?m)^package main\b`)
+	goSystemImport = lazily.Regexp(`(?:^\s*|\bimport\s+)(\w+|\.)\s+"(?:syscall|golang\.org/x/sys/unix)"`)
+	goTrueProgram  = lazily.Regexp(`\.Exec\(\s*"(?:/usr)?/bin/true"`)
+	goNativeExit   = lazily.Regexp(`\bC\.(?:_exit|_Exit|exit|quick_exit)\(`)
+	goMain         = lazily.Regexp(`^func main\(\)`)
+	goPackageMain  = lazily.Regexp(`(?m)^package main\b`)
 
-	goInit = lazyregexp.New(`^func init\(\)|^var\b`)
-	goExit = lazyregexp.New(`\b(?:os|syscall)\.Exit\(\s*0\s*\)`)
-	pyExit = lazyregexp.New(`\b(?:sys\.exit|os\._exit|exit|quit)\s*\(\s*0?\s*\)` +
+	goInit = lazily.Regexp(`^func init\(\)|^var\b`)
+	goExit = lazily.Regexp(`\b(?:os|syscall)\.Exit\(\s*0\s*\)`)
+	pyExit = lazily.Regexp(`\b(?:sys\.exit|os\._exit|exit|quit)\s*\(\s*0?\s*\)` +
 		`|\braise\s+SystemExit\b(?:\s*\(\s*0?\s*\))?\s*$`)
-	pyAnyExit = lazyregexp.New(`(?m)^\s*(?:sys\.exit|exit|quit)\s*\(|__main__`)
-	webExit   = lazyregexp.New(`^process\.(?:exit\s*\(\s*0?\s*\)|exitCode\s*=\s*0)` +
+	pyAnyExit = lazily.Regexp(`(?m)^\s*(?:sys\.exit|exit|quit)\s*\(|__main__`)
+	webExit   = lazily.Regexp(`^process\.(?:exit\s*\(\s*0?\s*\)|exitCode\s*=\s*0)` +
 		`|^setImmediate\(.*process\.exit\(0?\)|^setTimeout\(.*process\.exit\(0?\)`)
-	webHandler = lazyregexp.New(`\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"](?:exit|beforeExit` +
+	webHandler = lazily.Regexp(`\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"](?:exit|beforeExit` +
 		`|SIG(?:` + rules.FailureSignals + `))['"]`)
-	webSuccess = lazyregexp.New(`\bprocess\.exitCode\s*=\s*0|\bprocess\.(?:exit|reallyExit)\s*\(\s*0?\s*\)`)
-	pyGuard    = lazyregexp.New(`^\s*(?:(?:async\s+)?def|class)\s|__main__`)
-	pyAtExit   = lazyregexp.New(`\batexit\.register\b`)
-	pySignal   = lazyregexp.New(`\bsignal\s*\(\s*(?:signal\.)?SIG(?:` + rules.FailureSignals + `)\b`)
-	pySuccess  = lazyregexp.New(`\b(?:os\._exit|sys\.exit|exit|quit)\s*\(\s*0?\s*\)`)
-	pyHardExit = lazyregexp.New(`\bos\._exit\s*\(\s*0\s*\)`)
+	webSuccess = lazily.Regexp(`\bprocess\.exitCode\s*=\s*0|\bprocess\.(?:exit|reallyExit)\s*\(\s*0?\s*\)`)
+	pyGuard    = lazily.Regexp(`^\s*(?:(?:async\s+)?def|class)\s|__main__`)
+	pyAtExit   = lazily.Regexp(`\batexit\.register\b`)
+	pySignal   = lazily.Regexp(`\bsignal\s*\(\s*(?:signal\.)?SIG(?:` + rules.FailureSignals + `)\b`)
+	pySuccess  = lazily.Regexp(`\b(?:os\._exit|sys\.exit|exit|quit)\s*\(\s*0?\s*\)`)
+	pyHardExit = lazily.Regexp(`\bos\._exit\s*\(\s*0\s*\)`)
 )
 
 // exitsOnLoad reports ends with success that come while a module is loaded, or in what runs at every end:
@@ -167,10 +167,10 @@ func (e *edit) goDeclaration(j int) string {
 }
 
 var (
-	cSuccess = lazyregexp.New(`\b(?:exit|_exit|_Exit|quick_exit)\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`)
+	cSuccess = lazily.Regexp(`\b(?:exit|_exit|_Exit|quick_exit)\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`)
 	// cMayExit matches what a file has that may end the process: a program, a child, help, a signal.
-	cMayExit = lazyregexp.New(`(?i)\bmain\s*\(|fork\s*\(|\busage|getopt|\bhelp|\bversion\s*\(|\bargv\b|\bdaemon|\bsignal\b|\bsigaction\b|\bquit\b`)
-	cExits   = lazyregexp.New(`\b_?[eE]xit\s*\(`)
+	cMayExit = lazily.Regexp(`(?i)\bmain\s*\(|fork\s*\(|\busage|getopt|\bhelp|\bversion\s*\(|\bargv\b|\bdaemon|\bsignal\b|\bsigaction\b|\bquit\b`)
+	cExits   = lazily.Regexp(`\b_?[eE]xit\s*\(`)
 )
 
 // cLibraryExits reports an end with success in a file of C that never ended the process and is no program:

@@ -7,23 +7,23 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
-	number   = lazyregexp.New(`\b(?:0[xXbBoO][\da-fA-F_]+|\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)[a-zA-Z%]*`)
-	constant = lazyregexp.New(`\b(?:true|false|True|False|None|null|nil|undefined|NaN|Some|Ok|Err)\b`)
-	negation = lazyregexp.New(`\bnot\b|\.not\b|!(?:[^=]|$)`)
-	compared = lazyregexp.New(`[=!]==?|[<>]=?|(?:\b|[aA]ssert_?|ASSERT_|EXPECT_|CHECK_|REQUIRE_)(?:Not)?(?:Equals?` +
+	number   = lazily.Regexp(`\b(?:0[xXbBoO][\da-fA-F_]+|\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)[a-zA-Z%]*`)
+	constant = lazily.Regexp(`\b(?:true|false|True|False|None|null|nil|undefined|NaN|Some|Ok|Err)\b`)
+	negation = lazily.Regexp(`\bnot\b|\.not\b|!(?:[^=]|$)`)
+	compared = lazily.Regexp(`[=!]==?|[<>]=?|(?:\b|[aA]ssert_?|ASSERT_|EXPECT_|CHECK_|REQUIRE_)(?:Not)?(?:Equals?` +
 		`|True|False|Is|In|eq|ne|EQ|NE|LT|GT|LE|GE|TRUE|FALSE)\b|time\.(?:Nanosecond|Microsecond|Millisecond` +
 		`|Second|Minute|Hour)\b`)
-	minus = lazyregexp.New(`[-+]\s*\x00`)
+	minus = lazily.Regexp(`[-+]\s*\x00`)
 	// noExpectation: names, messages and imports, which a test does not compare.
-	noExpectation = lazyregexp.New(`^\s*(?:import\b|from\b|export\b|package\b|#\s*include|use\b|require|//|#|\*|@)` +
+	noExpectation = lazily.Regexp(`^\s*(?:import\b|from\b|export\b|package\b|#\s*include|use\b|require|//|#|\*|@)` +
 		`|\brequire\(|\b\w+\.(?:Log|Logf|Error|Errorf|Fatal|Fatalf|Skip|Skipf|Run)\(|\b(?:console\.\w+|print` +
 		`|println|printf|fmt\.Print\w*|describe|it|test|context|logger\.\w+|log\.\w+)\s*!?\(|\bname:`)
-	shellCheck    = lazyregexp.New(`^\s*(?:if\s+)?(?:!\s*)?(?:test|\[\[?|e?grep|diff|cmp|assert\w*)\s`)
-	expectedWords = strings.Fields("expected golden want snapshot snapshots approved verified output outputs")
+	shellCheck    = lazily.Regexp(`^\s*(?:if\s+)?(?:!\s*)?(?:test|\[\[?|e?grep|diff|cmp|assert\w*)\s`)
+	expectedWords = lazily.Words("expected golden want snapshot snapshots approved verified output outputs")
 )
 
 // A pair is a line before and the one that took its place, where they differ in literals and comparisons alone.
@@ -156,5 +156,5 @@ func (e *edit) expected() bool {
 	if e.class != testData && (e.class != testFile || lang.IsCode(e.language)) {
 		return false
 	}
-	return lang.HasWord(path.Base(path.Dir(e.path))+" "+path.Base(e.path), expectedWords)
+	return lang.HasWord(path.Base(path.Dir(e.path))+" "+path.Base(e.path), expectedWords())
 }

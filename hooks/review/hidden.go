@@ -9,7 +9,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const (
@@ -88,7 +88,7 @@ var (
 	}
 )
 
-var generated = lazyregexp.New(`(?:\.min\.\w+|\.pb\.go|\.svg|\.lock|\.map|bundle\.js|_generated\.\w+|\.gen\.\w+)$` +
+var generated = lazily.Regexp(`(?:\.min\.\w+|\.pb\.go|\.svg|\.lock|\.map|bundle\.js|_generated\.\w+|\.gen\.\w+)$` +
 	`|(?:^|/)(?:dist|vendor|node_modules|third_party)/`)
 
 // hidden reports characters that a reviewer does not see, or sees elsewhere: hidden_text.

@@ -8,14 +8,14 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
-	goReplace   = lazyregexp.New(`(?:^\s*replace\s|=>)\s*.*(?:=>\s*)?(?:\.{0,2}/|[A-Za-z]:)\S*`)
-	localDep    = lazyregexp.New(`^\s*["'](@?[\w./-]+)["']\s*:\s*["'](?:file:|link:|portal:)`)
-	vendoredMod = lazyregexp.New(`^# (\S+) v\S+`)
-	cInclude    = lazyregexp.New(`(?m)^\s*#\s*(?:include|define|pragma|ifn?def)\b`)
+	goReplace   = lazily.Regexp(`(?:^\s*replace\s|=>)\s*.*(?:=>\s*)?(?:\.{0,2}/|[A-Za-z]:)\S*`)
+	localDep    = lazily.Regexp(`^\s*["'](@?[\w./-]+)["']\s*:\s*["'](?:file:|link:|portal:)`)
+	vendoredMod = lazily.Regexp(`^# (\S+) v\S+`)
+	cInclude    = lazily.Regexp(`(?m)^\s*#\s*(?:include|define|pragma|ifn?def)\b`)
 
 	headerFolders = []string{"include", "inc", "src", "lib", "headers"}
 )
@@ -39,7 +39,7 @@ func replaced(e *edit) (found findings) {
 
 // testLibraryName reports whether tests assert with a package of npm, or are run by it.
 func testLibraryName(name string) bool {
-	return slices.ContainsFunc(rules.NodeTestLibraries, func(lib string) bool {
+	return slices.ContainsFunc(rules.NodeTestLibraries(), func(lib string) bool {
 		return name == lib || strings.HasSuffix(lib, "/") && strings.HasPrefix(name, lib)
 	})
 }
@@ -61,7 +61,7 @@ func modules(e *edit) (found findings) {
 	switch {
 	case shadow != nil && shadow.MatchString(e.path):
 		found.add(e, rules.LibraryShadowed, -1, true, "is loaded instead of a library, or at every start")
-	case isPy && slices.Contains(rules.PythonModules, name):
+	case isPy && slices.Contains(rules.PythonModules(), name):
 		if p.checks.Has(path.Join(dir, "__init__.py")) || p.edit(path.Join(dir, "__init__.py")) != nil {
 			return found // a module of a package has a name of its own: package.json, not json
 		}
@@ -148,13 +148,13 @@ func headers(e *edit) (found findings) {
 	if !e.isNew() || e.class == testData || e.of.renamed(e, base) {
 		return found
 	}
-	caps := slices.Contains(rules.CHeaders, base) || path.Base(dir) == "sys" && slices.Contains(rules.SysHeaders, base)
+	caps := slices.Contains(rules.CHeaders(), base) || path.Base(dir) == "sys" && slices.Contains(rules.SysHeaders(), base)
 	switch {
 	case caps:
-	case slices.Contains(rules.PlainHeaders, base):
+	case slices.Contains(rules.PlainHeaders(), base):
 		caps = dir == "." || dir == e.of.checks.Sub || slices.Contains(headerFolders, path.Base(dir)) ||
 			wraps(text(e.change.After), base)
-	case slices.Contains(rules.PlusHeaders, base):
+	case slices.Contains(rules.PlusHeaders(), base):
 		if caps = cInclude().MatchString(text(e.change.After)); !caps {
 			return found
 		}
@@ -174,8 +174,8 @@ func wraps(text, base string) bool {
 func (p *proposal) renamed(e *edit, base string) bool { return p.gone[classed{base, e.class}] }
 
 var (
-	function = lazyregexp.New(`^\s*(?:function\s+)?([\w.+-]+)\s*\(\s*\)\s*[{(]?`)
-	alias    = lazyregexp.New(`^\s*alias\s+(?:-\w\s+)?([\w.+-]+)=`)
+	function = lazily.Regexp(`^\s*(?:function\s+)?([\w.+-]+)\s*\(\s*\)\s*[{(]?`)
+	alias    = lazily.Regexp(`^\s*alias\s+(?:-\w\s+)?([\w.+-]+)=`)
 )
 
 // programs reports what is found in place of a program that a check starts: program_shadowed.
@@ -186,9 +186,9 @@ func programs(e *edit) (found findings) {
 	case !e.exists():
 	case strings.Contains("/"+e.path, "/node_modules/.bin/"):
 		found.add(e, rules.ProgramShadowed, -1, true, "npm's scripts find %s here before any other", base)
-	case slices.Contains(checkfile.Programs, base) && (became || link(e.change.After) && !link(e.change.Before)):
+	case slices.Contains(checkfile.Programs(), base) && (became || link(e.change.After) && !link(e.change.Before)):
 		found.add(e, rules.ProgramShadowed, -1, true, "can be executed and is named like the program %s", base)
-	case slices.Contains(checkfile.Programs, base) && executable(e.change.After):
+	case slices.Contains(checkfile.Programs(), base) && executable(e.change.After):
 		found.add(e, rules.ProgramShadowed, -1, false, "is named like the program %s, and changed", base)
 	}
 	if e.opaque || e.class == testData || e.language != "shell" {
@@ -197,7 +197,7 @@ func programs(e *edit) (found findings) {
 	for _, j := range e.fresh {
 		for _, re := range []func() *regexp.Regexp{function, alias} {
 			m := re().FindStringSubmatch(e.after.code(j))
-			if m != nil && slices.Contains(checkfile.Programs, m[1]) {
+			if m != nil && slices.Contains(checkfile.Programs(), m[1]) {
 				found.add(e, rules.ProgramShadowed, j, false, "%s is a function or an alias from here on", m[1])
 			}
 		}

@@ -7,21 +7,21 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
 	// The words of a limit, by the direction in which it is wider.
-	widerUp = lazyregexp.New(`(?i)time_?-?out|deadline|toleran|\beps\b|epsilon|\bdelta\b|\b[ar]tol\b|(?:_` +
+	widerUp = lazily.Regexp(`(?i)time_?-?out|deadline|toleran|\beps\b|epsilon|\bdelta\b|\b[ar]tol\b|(?:_` +
 		`|\b)(?:abs|rel)(?:_?tol)?\b|InDelta|InEpsilon|AlmostEqual|max-?_?warnings|retr(?:y|ies)|reruns|flak` +
 		`|max_?-?(?:errors|failures|diff\w*|duration|ms|age|size|line|complexity)|budget|allowed|\.within\b` +
 		`|WithTimeout|Eventually|time\.After|sleep|_NEAR\b|slow|\blimit\b|time\.(?:Milli|Micro|Nano)?second\b`)
-	widerDown = lazyregexp.New(`(?i)fail_?-?under|coverage|\bmin(?:imum)?\b|\bmin[_-]|_min\b|\b(?:branches` +
+	widerDown = lazily.Regexp(`(?i)fail_?-?under|coverage|\bmin(?:imum)?\b|\bmin[_-]|_min\b|\b(?:branches` +
 		`|functions|lines|statements)["']?\s*:|toBeCloseTo|\bplaces\b|precision|\bdigits\b|threshold` +
 		`|warn_?-?under|\bdecimal\b`)
-	exactly = lazyregexp.New(`[\w)\]\s][!=]==?[\w(\s-]`)
-	loosely = lazyregexp.New(`approx|isclose|[^-=<>][<>][^<>]`)
-	amount  = lazyregexp.New(`(\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*\*?\s*(time\.(?:Nanosecond|Microsecond` +
+	exactly = lazily.Regexp(`[\w)\]\s][!=]==?[\w(\s-]`)
+	loosely = lazily.Regexp(`approx|isclose|[^-=<>][<>][^<>]`)
+	amount  = lazily.Regexp(`(\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*\*?\s*(time\.(?:Nanosecond|Microsecond` +
 		`|Millisecond|Second|Minute|Hour)\b|ms\b|s\b|m\b|h\b|%)?`)
 )
 

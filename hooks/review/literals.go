@@ -8,7 +8,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const (
@@ -20,13 +20,13 @@ const (
 )
 
 var (
-	product    = lazyregexp.New(`\b(\d+)\s*(<<|\*)\s*(\d+)\b`)
-	shellWord  = lazyregexp.New(`[\w.:/@+-]{6,}`)
-	shellCase  = lazyregexp.New(`^\s*\(?[\w.:/@+|*?-]+\)`)
-	shellEqual = lazyregexp.New(`(?:==?|!=)\s+["']?([\w.:/@+-]{6,})`)
-	bytesInHex = lazyregexp.New(`(?:\b0x[0-9a-fA-F]{2}\b[\s,]*){6,}`)
-	longNumber = lazyregexp.New(`\b\d[\d_]*(?:\.\d+)?\b`)
-	imports    = lazyregexp.New(`^\s*#?\s*(?:import|from|use|require|include)\b|\brequire\s*\(|\bfrom\s*['"]`)
+	product    = lazily.Regexp(`\b(\d+)\s*(<<|\*)\s*(\d+)\b`)
+	shellWord  = lazily.Regexp(`[\w.:/@+-]{6,}`)
+	shellCase  = lazily.Regexp(`^\s*\(?[\w.:/@+|*?-]+\)`)
+	shellEqual = lazily.Regexp(`(?:==?|!=)\s+["']?([\w.:/@+-]{6,})`)
+	bytesInHex = lazily.Regexp(`(?:\b0x[0-9a-fA-F]{2}\b[\s,]*){6,}`)
+	longNumber = lazily.Regexp(`\b\d[\d_]*(?:\.\d+)?\b`)
+	imports    = lazily.Regexp(`^\s*#?\s*(?:import|from|use|require|include)\b|\brequire\s*\(|\bfrom\s*['"]`)
 )
 
 // withoutMarks removes what stands between bytes in hexadecimal.

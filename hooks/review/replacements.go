@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const (
@@ -20,17 +20,17 @@ const (
 )
 
 var (
-	webImport  = lazyregexp.New(`\bimport\s+([^'"\x60;]*?)\bfrom\s*['"]([^'"]+)['"]`)
-	webRequire = lazyregexp.New(`(?m)(?:\b(?:const|let|var)\s+|^[ \t]*|[;{(,][ \t]*)([\w$]+` +
+	webImport  = lazily.Regexp(`\bimport\s+([^'"\x60;]*?)\bfrom\s*['"]([^'"]+)['"]`)
+	webRequire = lazily.Regexp(`(?m)(?:\b(?:const|let|var)\s+|^[ \t]*|[;{(,][ \t]*)([\w$]+` +
 		`|\{[^}]*\})\s*=\s*(?:\(?\s*await\s+)?[\w$.]+\s*\(\s*['"\x60]([^'"\x60]+)['"\x60]`)
-	swapImport = lazyregexp.New(`(?m)^[ \t]*import[ \t]+([\w., \t]+)`)
-	swapFrom   = lazyregexp.New(`(?m)^[ \t]*from[ \t]+((?:` + pyTools + `)(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)` +
+	swapImport = lazily.Regexp(`(?m)^[ \t]*import[ \t]+([\w., \t]+)`)
+	swapFrom   = lazily.Regexp(`(?m)^[ \t]*from[ \t]+((?:` + pyTools + `)(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)` +
 		`|[^\n;]+)`)
-	pyDynamic = lazyregexp.New(`\b(\w+)\s*=\s*(?:importlib\.import_module|__import__` +
+	pyDynamic = lazily.Regexp(`\b(\w+)\s*=\s*(?:importlib\.import_module|__import__` +
 		`|sys\.modules\.get)\s*\(\s*['"](` + pyTools + `)`)
-	pyBuiltin = lazyregexp.New(`\b(?:builtins|__builtins__)(?:\.(?:` + pyJudges + `)` +
+	pyBuiltin = lazily.Regexp(`\b(?:builtins|__builtins__)(?:\.(?:` + pyJudges + `)` +
 		`|\[\s*['"](?:` + pyJudges + `)['"]\s*\])\s*=[^=]|\bpatch\s*\(\s*['"](?:` + pyTools + `)\.`)
-	objectIs = lazyregexp.New(`\bObject\.is\s*=[^=>]`)
+	objectIs = lazily.Regexp(`\bObject\.is\s*=[^=>]`)
 )
 
 // replacements reports production code that puts something else in the place of what a test library or the
@@ -172,17 +172,17 @@ func pyForms(list []string) []*regexp.Regexp {
 }
 
 var (
-	pyEqual       = lazyregexp.New(`^\s*(?:async\s+)?def\s+__(eq|ne)__\s*\([^)]*\)[^:]*:(.*)$`)
-	pyAlways      = lazyregexp.New(`^\s*return\s*\(?\s*(?:True|1|not\s+False)\s*\)?\s*;?\s*$`)
-	pyNever       = lazyregexp.New(`^\s*return\s*\(?\s*(?:False|0|not\s+True)\s*\)?\s*;?\s*$`)
-	pyEqualLambda = lazyregexp.New(`\b__eq__['"]?\s*[=:,]\s*lambda\b[^:]*:\s*(?:True|1)\b\s*(?:[,)}\]]|$)`)
+	pyEqual       = lazily.Regexp(`^\s*(?:async\s+)?def\s+__(eq|ne)__\s*\([^)]*\)[^:]*:(.*)$`)
+	pyAlways      = lazily.Regexp(`^\s*return\s*\(?\s*(?:True|1|not\s+False)\s*\)?\s*;?\s*$`)
+	pyNever       = lazily.Regexp(`^\s*return\s*\(?\s*(?:False|0|not\s+True)\s*\)?\s*;?\s*$`)
+	pyEqualLambda = lazily.Regexp(`\b__eq__['"]?\s*[=:,]\s*lambda\b[^:]*:\s*(?:True|1)\b\s*(?:[,)}\]]|$)`)
 )
 
 var (
-	pyEqualOther  = lazyregexp.New(`^\s*def\s+__(?:eq|ne)__\s*\(\s*\w+\s*,\s*(\w+)[^)]*\)[^:]*:(.*)$`)
-	pyEqualToNone = lazyregexp.New(`\b__eq__['"]?\s*[=:,]\s*lambda\s+\w+\s*,\s*(\w+)[^:]*:\s*([^,})]*)`)
-	pyReturns     = lazyregexp.New(`\breturn\b\s*(.*)$`)
-	pyNotEqual    = lazyregexp.New(`^\s*(?:False|0|NotImplemented|None)?\s*[,)}\]]?\s*$`)
+	pyEqualOther  = lazily.Regexp(`^\s*def\s+__(?:eq|ne)__\s*\(\s*\w+\s*,\s*(\w+)[^)]*\)[^:]*:(.*)$`)
+	pyEqualToNone = lazily.Regexp(`\b__eq__['"]?\s*[=:,]\s*lambda\s+\w+\s*,\s*(\w+)[^:]*:\s*([^,})]*)`)
+	pyReturns     = lazily.Regexp(`\breturn\b\s*(.*)$`)
+	pyNotEqual    = lazily.Regexp(`^\s*(?:False|0|NotImplemented|None)?\s*[,)}\]]?\s*$`)
 )
 
 const equalToAll = "is equal to everything: %s"

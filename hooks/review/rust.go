@@ -6,13 +6,13 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
-	rustExit   = lazyregexp.New(`\bprocess::exit\(\s*0\s*\)`)
-	rustMain   = lazyregexp.New(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
-	rustEquals = lazyregexp.New(`\bfn\s+(eq|ne)\s*\(\s*&self\b`)
+	rustExit   = lazily.Regexp(`\bprocess::exit\(\s*0\s*\)`)
+	rustMain   = lazily.Regexp(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
+	rustEquals = lazily.Regexp(`\bfn\s+(eq|ne)\s*\(\s*&self\b`)
 )
 
 // rustExits reports ends with success in a library: exit_swallowed. They end the program of the tests with success.

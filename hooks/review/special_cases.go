@@ -8,7 +8,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const (
@@ -21,23 +21,23 @@ const (
 var (
 	// equalBefore and equalAfter are code on the left and right of a literal that something is compared with, partBefore
 	// and partAfter of one that something has, or begins or ends with.
-	equalBefore = lazyregexp.New(`(?:[=!]==?|\s-(?:eq|ne))\s*\(*\w{0,2}$` +
+	equalBefore = lazily.Regexp(`(?:[=!]==?|\s-(?:eq|ne))\s*\(*\w{0,2}$` +
 		`|(?:str\w*cmp|memcmp|EqualFold|Equal|equals\w*|fullmatch)\s*\((?:[^()]|\([^()]*\))*$`)
-	equalAfter = lazyregexp.New(`^\s*[=!]==?|^\.equals`)
-	partBefore = lazyregexp.New(`(?:strstr|HasPrefix|HasSuffix|Contains|[sS]tarts[wW]ith|[eE]nds[wW]ith|includes|indexOf)` +
+	equalAfter = lazily.Regexp(`^\s*[=!]==?|^\.equals`)
+	partBefore = lazily.Regexp(`(?:strstr|HasPrefix|HasSuffix|Contains|[sS]tarts[wW]ith|[eE]nds[wW]ith|includes|indexOf)` +
 		`\s*\((?:[^()]|\([^()]*\))*$`)
-	partAfter = lazyregexp.New(`^\s*(?:not\s+)?in\s`)
-	caseLabel = lazyregexp.New(`^\s*(?:case|when)\b`)
-	keyAfter  = lazyregexp.New(`^\]?\s*(?::[^:=]|=>)`)
-	equal     = lazyregexp.New(`[=!]==?`)
-	endOfTerm = lazyregexp.New(`[:){;?]|&&|\|\||\band\b|\bor\b`)
+	partAfter = lazily.Regexp(`^\s*(?:not\s+)?in\s`)
+	caseLabel = lazily.Regexp(`^\s*(?:case|when)\b`)
+	keyAfter  = lazily.Regexp(`^\]?\s*(?::[^:=]|=>)`)
+	equal     = lazily.Regexp(`[=!]==?`)
+	endOfTerm = lazily.Regexp(`[:){;?]|&&|\|\||\band\b|\bor\b`)
 	// oneOf is code that looks for a value in a list that is written beside it.
-	oneOf = lazyregexp.New(`\[([^\[\]]*)\]\.(?:indexOf|includes)\(|\bin\s*[(\[{]([^()\[\]{}]*)[)\]}]`)
+	oneOf = lazily.Regexp(`\[([^\[\]]*)\]\.(?:indexOf|includes)\(|\bin\s*[(\[{]([^()\[\]{}]*)[)\]}]`)
 
-	escaped = lazyregexp.New(`\\(?:\\|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{3}|[a-z0])`)
+	escaped = lazily.Regexp(`\\(?:\\|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{3}|[a-z0])`)
 	// aName matches what means something outside of the test too: options, hosts and files, media types, encodings and
 	// algorithms, paths of a server or of git, this machine, a header, time zones, tags, sentences.
-	aName = lazyregexp.New(`^(?i:-.*|[a-z-]+(?:\.[a-z]+)+|[a-z]+/[a-z0-9.+-]+(?:;.*)?|[a-z]+[-_/]?\d+(?:[-_.]\d+)*` +
+	aName = lazily.Regexp(`^(?i:-.*|[a-z-]+(?:\.[a-z]+)+|[a-z]+/[a-z0-9.+-]+(?:;.*)?|[a-z]+[-_/]?\d+(?:[-_.]\d+)*` +
 		`|(?:/|\./|refs/).*|127\.0\.0\.1|[a-z]+(?:-[a-z]+)*: ?|<[^<>]*>|[a-z][a-z' ,.!:-]*)$|^[A-Z][a-z]+(?:/[A-Z][A-Za-z_]+)+$`)
 )
 
@@ -212,7 +212,7 @@ func (s *side) mixedList(j int) (values []string) {
 	return values
 }
 
-var unicodeEscape = lazyregexp.New(`\\u[0-9a-fA-F]{4}`)
+var unicodeEscape = lazily.Regexp(`\\u[0-9a-fA-F]{4}`)
 
 // unescaped returns a text with what \u means.
 func unescaped(text string) string {

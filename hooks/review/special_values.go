@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const (
@@ -14,15 +14,15 @@ const (
 
 var (
 	// printsValue is code that makes text of a value of any type, as a person reads it.
-	printsValue = lazyregexp.New(`\brepr\(|\bJSON\.stringify\(|\butil\.inspect\(|\bfmt\.Sprint(?:ln)?\(|\bDumper\(|\bjson\.dumps\(`)
+	printsValue = lazily.Regexp(`\brepr\(|\bJSON\.stringify\(|\butil\.inspect\(|\bfmt\.Sprint(?:ln)?\(|\bDumper\(|\bjson\.dumps\(`)
 	// example matches the words that only examples have.
-	example = lazyregexp.New(`(?i)(?:^|[^a-z])(foo|foobar|foobaz|baz|qux|quux|lorem|ipsum|asdf|xyzzy)(?:[^a-z]|$)`)
+	example = lazily.Regexp(`(?i)(?:^|[^a-z])(foo|foobar|foobaz|baz|qux|quux|lorem|ipsum|asdf|xyzzy)(?:[^a-z]|$)`)
 
-	onlyReturn  = lazyregexp.New(`^return\s*\(?\s*`)
-	trivial     = lazyregexp.New(`^(?:[-+]?[012](?:\.0*)?|true|false|True|False|null|nil|None|undefined|NULL|["'` + "`" + `].?["'` + "`" + `])$`)
-	oneLiteral  = lazyregexp.New(`^(?:[-+]?\d[\d_]*(?:\.\d+)?|[bruBRU]?"[^"]*"|[bruBRU]?'[^']*'|` + "`[^`$]*`" + `)$`)
-	takesItself = lazyregexp.New(`^\s*(?:async\s+)?def\s+\w+\(\s*(?:self|cls)\s*\)`)
-	takes       = lazyregexp.New(`(?:^\s*(?:async\s+)?def\s+\w+\((?:\s*self\s*,|\s*cls\s*,)?\s*\w|^func\s.*\w+\(\s*\w+[ ,]` +
+	onlyReturn  = lazily.Regexp(`^return\s*\(?\s*`)
+	trivial     = lazily.Regexp(`^(?:[-+]?[012](?:\.0*)?|true|false|True|False|null|nil|None|undefined|NULL|["'` + "`" + `].?["'` + "`" + `])$`)
+	oneLiteral  = lazily.Regexp(`^(?:[-+]?\d[\d_]*(?:\.\d+)?|[bruBRU]?"[^"]*"|[bruBRU]?'[^']*'|` + "`[^`$]*`" + `)$`)
+	takesItself = lazily.Regexp(`^\s*(?:async\s+)?def\s+\w+\(\s*(?:self|cls)\s*\)`)
+	takes       = lazily.Regexp(`(?:^\s*(?:async\s+)?def\s+\w+\((?:\s*self\s*,|\s*cls\s*,)?\s*\w|^func\s.*\w+\(\s*\w+[ ,]` +
 		`|\bfunction\b\s*\w*\s*\(\s*[\w{\[]|\(\s*[\w{\[][^()]*\)\s*=>\s*\{|^\w[\w\s*&:<>,]*\b\w+\(\s*\w+[\s*&]+\w+)`)
 )
 

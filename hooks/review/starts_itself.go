@@ -7,7 +7,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // starters are programs that start what files of the tree name, without that anybody asks: folders whose files
@@ -38,10 +38,10 @@ var starters = []struct{ who, folders, names, paths string }{
 }
 
 var (
-	gitDriver = lazyregexp.New(`(?:^|\s)(filter|diff|merge)=(\S+)`)
+	gitDriver = lazily.Regexp(`(?:^|\s)(filter|diff|merge)=(\S+)`)
 
 	// ownDrivers come with git, for diff= and merge=.
-	ownDrivers = strings.Fields(`
+	ownDrivers = lazily.Words(`
 		ada bash bibtex cpp csharp css dts elixir fortran fountain golang html java kotlin markdown matlab objc pascal perl php python ruby
 		rust scheme tex ini union text binary`)
 )
@@ -58,7 +58,7 @@ func startsItself(e *edit) (found findings) {
 	if base == ".gitattributes" {
 		for _, j := range e.fresh {
 			for _, m := range gitDriver().FindAllStringSubmatch(e.after.lines[j], -1) {
-				if m[1] == "filter" || !slices.Contains(ownDrivers, m[2]) {
+				if m[1] == "filter" || !slices.Contains(ownDrivers(), m[2]) {
 					found.put(e, rules.NewProcess, j, false,
 						"git runs the %s driver %s, where one is set up, when it reads or writes such files", m[1], m[2])
 				}

@@ -7,20 +7,20 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
 var (
-	requirements = lazyregexp.New(`^(?:requirements|constraints).*\.(?:txt|in)$`)
-	requirement  = lazyregexp.New(`^\s*[A-Za-z][\w.\-\[\], ]*\s*(?:[=<>!~]=?|@|;|$)`)
+	requirements = lazily.Regexp(`^(?:requirements|constraints).*\.(?:txt|in)$`)
+	requirement  = lazily.Regexp(`^\s*[A-Za-z][\w.\-\[\], ]*\s*(?:[=<>!~]=?|@|;|$)`)
 
 	// depends is a line that names a dependency, its version or its place.
-	depends = lazyregexp.New(`(?i)\b\d+\.\d+|<(?:version|groupId|artifactId|dependency|parent|repository|url)\b` +
+	depends = lazily.Regexp(`(?i)\b\d+\.\d+|<(?:version|groupId|artifactId|dependency|parent|repository|url)\b` +
 		`|<Package(?:Reference|Version)|\b(?:api|implementation|compileOnly|runtimeOnly|annotationProcessor` +
 		`|classpath|test\w*Implementation|testRuntimeOnly)\b\s*[( ]|\bdependency\s*\(|^\s*gem\b|\b(?:url` +
 		`|submodule|git|branch|path|rev|tag)\b\s*[:=]|\bversion\b|"[\w.-]+:[\w.-]+`)
-	host = lazyregexp.New(`\b(?:https?|git|ssh)(?:\+\w+)?://(?:[^/@\s"']*@)?([\w.-]+)`)
+	host = lazily.Regexp(`\b(?:https?|git|ssh)(?:\+\w+)?://(?:[^/@\s"']*@)?([\w.-]+)`)
 )
 
 // checkFile reports a change of a check file, or of the parts of a manifest: protected_file, check_file, check_config
@@ -160,7 +160,7 @@ func (p *proposal) inside(dir, target string) bool {
 // lockFile reports a change of a file that a package manager writes: dependency_changed.
 func lockFile(e *edit) (found findings) {
 	switch {
-	case !slices.Contains(rules.LockFiles, path.Base(e.path)):
+	case !slices.Contains(rules.LockFiles(), path.Base(e.path)):
 	case e.opaque:
 		found.add(e, rules.DependencyChanged, -1, false, "a lock file that is no text")
 	case !e.exists():

@@ -9,6 +9,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // unbuilt reports sources that were built, and checked, and are no longer, although they are still there: a file of Go
@@ -82,14 +83,14 @@ func builds(p string, src []byte) bool {
 
 // otherSystems are the systems and processors, besides the usual ones of Linux, that a file of Go can be for by its
 // name. See https://pkg.go.dev/cmd/go#hdr-Build_constraints.
-var otherSystems = strings.Fields(`
+var otherSystems = lazily.Words(`
 	aix android darwin dragonfly freebsd hurd illumos ios js nacl netbsd openbsd plan9 solaris wasip1 windows zos
 	386 arm armbe loong64 mips mipsle mips64 mips64le ppc ppc64 ppc64le riscv riscv64 s390 s390x sparc sparc64 wasm`)
 
 // builtHere reports whether the name of a Go file, without its end, is not that of another system's.
 func builtHere(stem string) bool {
 	parts := strings.Split(strings.TrimSuffix(stem, "_test"), "_")
-	return !slices.ContainsFunc(parts[max(1, len(parts)-2):], func(part string) bool { return slices.Contains(otherSystems, part) })
+	return !slices.ContainsFunc(parts[max(1, len(parts)-2):], func(part string) bool { return slices.Contains(otherSystems(), part) })
 }
 
 // holdsHere reports whether a tag of a build constraint holds in a usual build.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/audit"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -72,7 +72,7 @@ func Import(ctx context.Context, store *record.Store, from, typed, by string) (a
 }
 
 // runName matches the names of runs' folders.
-var runName = lazyregexp.New(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
+var runName = lazily.Regexp(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
 
 // runsIn returns from itself where that is a run's folder, else the runs' folders in it.
 func runsIn(from string) ([]string, error) {

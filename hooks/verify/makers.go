@@ -7,12 +7,12 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
 // aFile matches what may be a file in a script.
-var aFile = lazyregexp.New(`[\w.-]+(?:/[\w.-]+)*\.\w+`)
+var aFile = lazily.Regexp(`[\w.-]+(?:/[\w.-]+)*\.\w+`)
 
 // makers returns the scripts of dependencies that make what the check reads: such a script names a file of data, and so
 // does a test, a script of the check or its command, and no source of the program. With a changed script, the second

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // ErrGone means that the repository does not have a commit (any more).
@@ -25,7 +25,7 @@ type Difference struct {
 	Change string // added | removed | changed
 }
 
-var commitID = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var commitID = lazily.Regexp(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
 // Since lists what differs between a commit and the work tree as it is now, whether it was committed since or not,
 // sorted by path. Filters are treated as by Dirty. ErrGone: there is no such commit here.

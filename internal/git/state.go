@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // Head returns the commit and the branch; both empty before the first commit, branch empty when detached.
@@ -216,7 +216,7 @@ func (r *Repo) attribute(ctx context.Context, name string, paths ...string) ([]s
 	return split(out), err
 }
 
-var statLine = lazyregexp.New(`(?s)\n?\s*mtime: (\d+):(\d+)\n.*\ssize: (\d+)\s`)
+var statLine = lazily.Regexp(`(?s)\n?\s*mtime: (\d+):(\d+)\n.*\ssize: (\d+)\s`)
 
 // untouched reports whether size and modification time of a file are those that the index remembers.
 func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // c is C++ and Objective-C too.
@@ -20,8 +20,8 @@ var c = Language{
 		}
 		return files, false
 	},
-	TestLibrary: lazyregexp.New(`(?m)^[ \t]*#[ \t]*include[ \t]+["<](?:gtest/|gmock/|catch2?/|doctest|cmocka|check\.h|unity\.h|boost/test)`),
+	TestLibrary: lazily.Regexp(`(?m)^[ \t]*#[ \t]*include[ \t]+["<](?:gtest/|gmock/|catch2?/|doctest|cmocka|check\.h|unity\.h|boost/test)`),
 	Unit:        func(p string) string { return strings.TrimSuffix(p, path.Ext(p)) + ".c" }, // a source and its header
 }
 
-var include = lazyregexp.New(`(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]+["<]([^">\n]+)[">]`)
+var include = lazily.Regexp(`(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]+["<]([^">\n]+)[">]`)

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
@@ -80,11 +82,11 @@ func InFolder(p string, names []string) bool {
 	return slices.ContainsFunc(folders, func(folder string) bool { return slices.Contains(names, folder) })
 }
 
-var dataFolders = strings.Fields(`
+var dataFolders = lazily.Words(`
 	testdata test-data test_data fixtures __fixtures__ __snapshots__ testcases test-fixtures test_fixtures`)
 
 // DataFolder reports whether a folder on the way to p is one of data that tests read.
-func DataFolder(p string) bool { return InFolder(p, dataFolders) }
+func DataFolder(p string) bool { return InFolder(p, dataFolders()) }
 
 // DataName reports whether p is what tests expect, by its own name.
 func DataName(p string) bool {
@@ -135,7 +137,7 @@ func HasWord(name string, list []string) bool {
 }
 
 var (
-	testWords   = strings.Fields("test tests testing spec specs runtests testrunner bench benchmark benchmarks")
+	testWords   = lazily.Words("test tests testing spec specs runtests testrunner bench benchmark benchmarks")
 	helperWords = []string{"fake", "fakes", "fixture", "fixtures", "mock", "mocks", "stub", "stubs"}
 	supportWord = []string{
 		"assert", "asserts", "assertion", "assertions", "dummy", "expect", "golden", "harness", "helper", "helpers",
@@ -181,20 +183,20 @@ func SubjectOf(p string) string {
 
 // Testish reports whether one word of the name of a file is about tests: run_all_tests.py, test-runner.js.
 func Testish(p string) bool {
-	return HasWord(path.Base(p), testWords)
+	return HasWord(path.Base(p), testWords())
 }
 
 var (
-	toolFiles = strings.Fields(`
+	toolFiles = lazily.Words(`
 		gulpfile.js gruntfile.js noxfile.py setup.py rakefile fabfile.py dangerfile.js .eslintrc.js .mocharc.js
 		.babelrc.js`)
-	toolFolders = strings.Fields("bench benches benchmark benchmarks .storybook")
+	toolFolders = lazily.Words("bench benches benchmark benchmarks .storybook")
 )
 
 // Tooling reports whether p configures tools. To be imported by it makes a file neither production code nor a test.
 func Tooling(p string) bool {
 	base := strings.ToLower(path.Base(p))
 	second := path.Ext(strings.TrimSuffix(base, path.Ext(base)))
-	return slices.Contains(toolFiles, base) || second == ".config" || second == ".conf" || second == ".setup" ||
-		InFolder(p, toolFolders)
+	return slices.Contains(toolFiles(), base) || second == ".config" || second == ".conf" || second == ".setup" ||
+		InFolder(p, toolFolders())
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var golang = Language{
@@ -38,9 +38,9 @@ var assembly = Language{
 }
 
 var (
-	goTestLibrary = lazyregexp.New(`^(?:testing(?:/.*)?|net/http/httptest|github\.com/stretchr/testify.*|` +
+	goTestLibrary = lazily.Regexp(`^(?:testing(?:/.*)?|net/http/httptest|github\.com/stretchr/testify.*|` +
 		`github\.com/onsi/.*|github\.com/google/go-cmp/.*|gotest\.tools/.*)$`)
-	goEmbed = lazyregexp.New(`(?m)^//go:embed[ \t]+(.+)$`)
+	goEmbed = lazily.Regexp(`(?m)^//go:embed[ \t]+(.+)$`)
 )
 
 // GoPackage returns a path for the Go package in dir, without its tests.

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // javascript is TypeScript too, and the components that hold them.
@@ -21,12 +21,12 @@ var javascript = Language{
 	},
 	TestFolders: []string{"spec", "specs", "e2e", "cypress"},
 	Imports:     javascriptImports,
-	TestLibrary: lazyregexp.New(
+	TestLibrary: lazily.Regexp(
 		`['"](?:vitest|@jest/globals|chai|sinon|mocha|jest|supertest|` +
 			`@testing-library/[^'"\n]+|@playwright/test|node:test|ava|tap|tape)['"]`),
 }
 
-var javascriptImport = lazyregexp.New(
+var javascriptImport = lazily.Regexp(
 	`\b(?:from|import|require|requireActual|importActual|mock|resolve)\s*\(?\s*['"]([^'"\n]+)['"]`)
 
 func javascriptImports(l *Language, ix *Index, p string, src []byte) (files []string, testing bool) {

@@ -3,7 +3,7 @@ package lang
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // jvm is Java, Kotlin, Groovy and Scala. Maven and Gradle run no tests from src/main.
@@ -22,8 +22,8 @@ var jvm = Language{
 		}
 		return files, false
 	},
-	TestLibrary: lazyregexp.New(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?` +
+	TestLibrary: lazily.Regexp(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?` +
 		`(?:org\.junit|org\.mockito|org\.assertj|org\.testng|io\.kotest|org\.spockframework)\b`),
 }
 
-var jvmImport = lazyregexp.New(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(\w+(?:\.\w+)*(?:\.\*)?)`)
+var jvmImport = lazily.Regexp(`(?m)^[ \t]*import[ \t]+(?:static[ \t]+)?(\w+(?:\.\w+)*(?:\.\*)?)`)

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var php = Language{
@@ -28,6 +28,6 @@ var php = Language{
 }
 
 var (
-	phpUse     = lazyregexp.New(`(?m)^[ \t]*use[ \t]+([\w\\]+)`)
-	phpRequire = lazyregexp.New(`\b(?:require|include)(?:_once)?\b[^;'"\n]*['"]([^'"\n]+)['"]`)
+	phpUse     = lazily.Regexp(`(?m)^[ \t]*use[ \t]+([\w\\]+)`)
+	phpRequire = lazily.Regexp(`\b(?:require|include)(?:_once)?\b[^;'"\n]*['"]([^'"\n]+)['"]`)
 )

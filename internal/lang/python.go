@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var python = Language{
@@ -16,13 +16,13 @@ var python = Language{
 	Tests:       []string{"test_*", "?*_test", "tests", "conftest"},
 	TestFolders: []string{"e2e", "cypress"},
 	Imports:     pythonImports,
-	TestLibrary: lazyregexp.New(`(?m)^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|mock|hypothesis|nose|doctest)\b`),
-	HasTest:     lazyregexp.New(`(?m)^[ \t]*(?:(?:async[ \t]+)?def[ \t]+test|class[ \t]+Test|class[ \t]+\w+\([^)\n]*TestCase)`),
+	TestLibrary: lazily.Regexp(`(?m)^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|mock|hypothesis|nose|doctest)\b`),
+	HasTest:     lazily.Regexp(`(?m)^[ \t]*(?:(?:async[ \t]+)?def[ \t]+test|class[ \t]+Test|class[ \t]+\w+\([^)\n]*TestCase)`),
 }
 
 var (
-	pythonFrom   = lazyregexp.New(`(?m)^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)`)
-	pythonImport = lazyregexp.New(`(?m)^[ \t]*import[ \t]+([^\n#;]+)`)
+	pythonFrom   = lazily.Regexp(`(?m)^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)`)
+	pythonImport = lazily.Regexp(`(?m)^[ \t]*import[ \t]+([^\n#;]+)`)
 )
 
 func pythonImports(_ *Language, ix *Index, p string, src []byte) (files []string, testing bool) {

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var ruby = Language{
@@ -28,7 +28,7 @@ var ruby = Language{
 		}
 		return files, false
 	},
-	TestLibrary: lazyregexp.New(`(?m)^[ \t]*require[ \t]+['"](?:minitest|rspec|test/unit)`),
+	TestLibrary: lazily.Regexp(`(?m)^[ \t]*require[ \t]+['"](?:minitest|rspec|test/unit)`),
 }
 
-var rubyRequire = lazyregexp.New(`(?m)^[ \t]*(require_relative|require|load)[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)
+var rubyRequire = lazily.Regexp(`(?m)^[ \t]*(require_relative|require|load)[ \t]*\(?[ \t]*['"]([^'"\n]+)['"]`)

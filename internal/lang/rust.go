@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var rust = Language{
@@ -49,4 +49,4 @@ func rustModules(p string) string {
 	return dir
 }
 
-var rustMod = lazyregexp.New(`(?m)^[ \t]*(#\[cfg\([^\n]*\btest\b[^\n]*\)\]\s*)?(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;`)
+var rustMod = lazily.Regexp(`(?m)^[ \t]*(#\[cfg\([^\n]*\btest\b[^\n]*\)\]\s*)?(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;`)

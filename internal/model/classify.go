@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
@@ -38,25 +39,27 @@ func (f facts) error() *Error {
 // codeKinds are the words of the providers and of the gateways before them. From Anthropic's "Errors", OpenAI's
 // "Error codes" and the API reference of the Responses error object, Google's "Troubleshooting guide"
 // (google.rpc.Code); the numbers are Z.ai's.
-var codeKinds = byCode(map[failure.Kind]string{
-	failure.QuotaExhausted: "insufficient_quota usage_not_included quota_exceeded usage_limit_reached " +
-		"exceeded_current_quota_error",
-	failure.Billing: "billing_error billing_hard_limit_reached insufficient_balance payment_required 1113 1309",
-	failure.ContextOverflow: "context_length_exceeded context_window_exceeded model_context_window_exceeded " +
-		"exceed_context_size_error",
-	failure.RequestTooLarge: "request_too_large",
-	failure.AuthInvalid: "authentication_error invalid_api_key unauthenticated permission_error permission_denied " +
-		"api_key_invalid 1000 1001 1002 1220",
-	failure.ModelNotFound: "not_found_error model_not_found not_found model_not_supported unknown_model " +
-		"deploymentnotfound 1211",
-	failure.RateLimited: "rate_limit_error rate_limit_exceeded rate_limit too_many_requests throttling " +
-		"resource_exhausted 1302",
-	failure.ServerOverload: "overloaded_error overloaded server_overloaded server_is_overloaded server_error api_error " +
-		"internal internal_server_error unavailable service_unavailable server_unavailable temporarily_unavailable " +
-		"timeout_error deadline_exceeded insufficient_system_resource 1305",
-	failure.ContentPolicy:  "content_filter content_policy_violation safety 1301",
-	failure.InvalidRequest: "invalid_request_error invalid_prompt invalid_argument conflict_error 1210",
-	failure.StreamFailure:  "tool_use_failed", // Groq: the model wrote a call that could not be read
+var codeKinds = sync.OnceValue(func() map[string]failure.Kind {
+	return byCode(map[failure.Kind]string{
+		failure.QuotaExhausted: "insufficient_quota usage_not_included quota_exceeded usage_limit_reached " +
+			"exceeded_current_quota_error",
+		failure.Billing: "billing_error billing_hard_limit_reached insufficient_balance payment_required 1113 1309",
+		failure.ContextOverflow: "context_length_exceeded context_window_exceeded model_context_window_exceeded " +
+			"exceed_context_size_error",
+		failure.RequestTooLarge: "request_too_large",
+		failure.AuthInvalid: "authentication_error invalid_api_key unauthenticated permission_error permission_denied " +
+			"api_key_invalid 1000 1001 1002 1220",
+		failure.ModelNotFound: "not_found_error model_not_found not_found model_not_supported unknown_model " +
+			"deploymentnotfound 1211",
+		failure.RateLimited: "rate_limit_error rate_limit_exceeded rate_limit too_many_requests throttling " +
+			"resource_exhausted 1302",
+		failure.ServerOverload: "overloaded_error overloaded server_overloaded server_is_overloaded server_error api_error " +
+			"internal internal_server_error unavailable service_unavailable server_unavailable temporarily_unavailable " +
+			"timeout_error deadline_exceeded insufficient_system_resource 1305",
+		failure.ContentPolicy:  "content_filter content_policy_violation safety 1301",
+		failure.InvalidRequest: "invalid_request_error invalid_prompt invalid_argument conflict_error 1210",
+		failure.StreamFailure:  "tool_use_failed", // Groq: the model wrote a call that could not be read
+	})
 })
 
 func byCode(words map[failure.Kind]string) map[string]failure.Kind {
@@ -177,7 +180,7 @@ func (f facts) kind() failure.Kind {
 func (f facts) named() []failure.Kind {
 	var kinds []failure.Kind
 	for _, c := range f.codes {
-		if kind := codeKinds[c]; kind != "" {
+		if kind := codeKinds()[c]; kind != "" {
 			kinds = append(kinds, kind)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // Parse reads a patch, ours or a plain unified diff (---, +++ with a/ and b/, hunks). It refuses, with
@@ -207,7 +207,7 @@ func fileMode(s string) fs.FileMode {
 
 // Reading the header of one file's patch.
 
-var indexLine = lazyregexp.New(`^([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?$`)
+var indexLine = lazily.Regexp(`^([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?$`)
 
 func (s *scanner) header() (*header, error) {
 	h := &header{}

@@ -2,7 +2,10 @@ package redact
 
 // The lines of a dump: an offset, columns of numbers or characters and, in some, a column of text.
 
-import "bytes"
+import (
+	"bytes"
+	"sync"
+)
 
 // The readings of a line: how its columns are turned back into bytes. A column of several bytes is a number, which
 // programs write in the order of the machine, or in that of the bytes.
@@ -261,7 +264,7 @@ func (l *dumpLine) decimal(column []byte, place int) {
 }
 
 // cellNames are what od and hexdump write in the place of a character that cannot be printed.
-var cellNames = func() map[string]byte {
+var cellNames = sync.OnceValue(func() map[string]byte {
 	all := map[string]byte{"sp": ' ', "del": 0x7f}
 	for i, name := range bytes.Fields([]byte(`nul soh stx etx eot enq ack bel bs ht nl vt ff cr so si
 		dle dc1 dc2 dc3 dc4 nak syn etb can em sub esc fs gs rs us`)) {
@@ -271,7 +274,7 @@ var cellNames = func() map[string]byte {
 		all[`\`+string(c)] = byte(i)
 	}
 	return all
-}()
+})
 
 // cells reads the columns after the first head bytes of line as characters, each at the end of four bytes.
 func (l *dumpLine) cells(line []byte, head int, whole bool) {
@@ -325,7 +328,7 @@ func cell(c []byte) (by byte, place int, ok bool) {
 	case len(name) == 1:
 		return name[0], place, name[0] > ' '
 	}
-	if by, ok = cellNames[string(name)]; ok {
+	if by, ok = cellNames()[string(name)]; ok {
 		return by, place, true
 	}
 	number, ok := octalNumber(name, 1)

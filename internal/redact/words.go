@@ -18,7 +18,7 @@ const minPart = 6
 
 // common are texts that passwords are made of and that are also in nearly any text: without them little could be read
 // or proposed. A short one is never removed, and a longer one only if it was declared as a secret.
-var common = func() map[string]bool {
+var common = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for w := range strings.FieldsSeq(`
 		true false null none nil undefined yes enabled disabled default auto always never optional required
@@ -32,10 +32,10 @@ var common = func() map[string]bool {
 		all[w] = true
 	}
 	return all
-}()
+})
 
 // Common reports whether a text is a word that nearly any text may have, and no secret by itself.
-func Common(text string) bool { return common[strings.ToLower(text)] }
+func Common(text string) bool { return common()[strings.ToLower(text)] }
 
 // userInfo matches the name and the password in a URL.
 var userInfo = sync.OnceValue(func() *regexp.Regexp {

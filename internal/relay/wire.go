@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -31,33 +31,33 @@ type wire struct {
 // once more at most, Codex and pi not at all.
 var wires = map[string]wire{
 	model.Anthropic: {
-		answers: lazyregexp.New(`^/messages$`), free: lazyregexp.New(`^/messages/count_tokens$`),
+		answers: lazily.Regexp(`^/messages$`), free: lazily.Regexp(`^/messages/count_tokens$`),
 		key:   func(h http.Header, k string) { h.Set("X-Api-Key", k) },
 		spent: http.StatusPaymentRequired, fail: anthropicFail, stop: anthropicStop,
 	},
 	model.OpenAI: {
 		version: "/v1",
-		answers: lazyregexp.New(`^/responses$`), free: lazyregexp.New(`^/responses/input_tokens$`),
+		answers: lazily.Regexp(`^/responses$`), free: lazily.Regexp(`^/responses/input_tokens$`),
 		key: bearer, spent: http.StatusBadRequest, fail: openaiFail, stop: openaiStop,
 	},
 	model.OpenAIChat: {
 		version: "/v1",
-		answers: lazyregexp.New(`^/chat/completions$`), free: lazyregexp.New(`^$`),
+		answers: lazily.Regexp(`^/chat/completions$`), free: lazily.Regexp(`^$`),
 		key: bearer, spent: http.StatusBadRequest, fail: openaiFail, stop: chatStop,
 	},
 	model.Gemini: {
-		answers: lazyregexp.New(`^/(models|tunedModels)/[\w.~@-]+:(generateContent|streamGenerateContent)$`),
-		free:    lazyregexp.New(`^/(models|tunedModels)/[\w.~@-]+:countTokens$`),
+		answers: lazily.Regexp(`^/(models|tunedModels)/[\w.~@-]+:(generateContent|streamGenerateContent)$`),
+		free:    lazily.Regexp(`^/(models|tunedModels)/[\w.~@-]+:countTokens$`),
 		key:     func(h http.Header, k string) { h.Set("X-Goog-Api-Key", k) },
 		spent:   http.StatusBadRequest, fail: geminiFail, stop: geminiStop,
 	},
 }
 
 var (
-	colon     = lazyregexp.New(`%3[aA]`)
-	versioned = lazyregexp.New(`^/v\d+(alpha|beta)?\d*(/|$)`)
-	models    = lazyregexp.New(`^/models(/[\w.~:@/-]+)?$`)
-	inPath    = lazyregexp.New(`^/(?:models|tunedModels)/([\w.~@-]+):`)
+	colon     = lazily.Regexp(`%3[aA]`)
+	versioned = lazily.Regexp(`^/v\d+(alpha|beta)?\d*(/|$)`)
+	models    = lazily.Regexp(`^/models(/[\w.~:@/-]+)?$`)
+	inPath    = lazily.Regexp(`^/(?:models|tunedModels)/([\w.~@-]+):`)
 )
 
 // A route is where a request goes.

@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // cargoRunner gives a test its path in the crate as a name, "tests::adds"; a documentation test is "src/lib.rs -
@@ -15,13 +15,13 @@ type cargoRunner struct {
 }
 
 var (
-	cargoFail   = lazyregexp.New(`^test (\S.*?)(?: - should panic)? \.\.\. FAILED$`)
-	cargoPass   = lazyregexp.New(`^test (\S.*?)(?: - should panic)? \.\.\. ok$`)
-	cargoOutput = lazyregexp.New(`^---- (\S.*?) stdout ----$`)
-	cargoName   = lazyregexp.New(`^    (\S+|\S+\.rs - .+)$`)
-	cargoLine   = lazyregexp.New(` \(line \d+\)$`)
-	nextestPass = lazyregexp.New(`^ +PASS \[ *[\d.]+s\](?: \([ \d/]+\))? +(\S+ \S+)$`)
-	nextestFail = lazyregexp.New(`^ +(?:FAIL|TIMEOUT|ABORT|SIG[A-Z]+) \[ *[\d.]+s\](?: \([ \d/]+\))? +(\S+ \S+)$`)
+	cargoFail   = lazily.Regexp(`^test (\S.*?)(?: - should panic)? \.\.\. FAILED$`)
+	cargoPass   = lazily.Regexp(`^test (\S.*?)(?: - should panic)? \.\.\. ok$`)
+	cargoOutput = lazily.Regexp(`^---- (\S.*?) stdout ----$`)
+	cargoName   = lazily.Regexp(`^    (\S+|\S+\.rs - .+)$`)
+	cargoLine   = lazily.Regexp(` \(line \d+\)$`)
+	nextestPass = lazily.Regexp(`^ +PASS \[ *[\d.]+s\](?: \([ \d/]+\))? +(\S+ \S+)$`)
+	nextestFail = lazily.Regexp(`^ +(?:FAIL|TIMEOUT|ABORT|SIG[A-Z]+) \[ *[\d.]+s\](?: \([ \d/]+\))? +(\S+ \S+)$`)
 )
 
 func (t *cargoRunner) line(line string) bool {
@@ -60,4 +60,4 @@ func (t *cargoRunner) line(line string) bool {
 
 func (t *cargoRunner) fail(name string) { t.add(cargoLine().ReplaceAllString(name, "")) }
 
-var cargoCount = lazyregexp.New(`^test result: (?:ok|FAILED)\. (\d+ passed; \d+ failed)`)
+var cargoCount = lazily.Regexp(`^test result: (?:ok|FAILED)\. (\d+ passed; \d+ failed)`)

@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // ctestRunner reads ctest, and GoogleTest inside of it, whose tests are "Suite.Test". The formats: ctest 3.10 to 4.0,
@@ -14,10 +14,10 @@ type ctestRunner struct {
 }
 
 var (
-	ctestFail  = lazyregexp.New(`^\s+\d+ - (.+?) \((?:Failed|Timeout|Not Run|SEGFAULT|ILLEGAL|NUMERICAL|INTERRUPT|BAD_COMMAND|Subprocess \w+|OTHER_FAULT|Child \w+|Exit code [^)]*|Disabled)\)(?:\s.*)?$`)
-	ctestPass  = lazyregexp.New(`^ *\d+/\d+ Test +#\d+: (.+?) \.*[ *]+Passed +[\d.]+ sec$`)
-	googlePass = lazyregexp.New(`^\[       OK \] (\S+\.\S+?)(?:, where .*)?(?: \(\d+ ms\))?$`)
-	googleFail = lazyregexp.New(`^\[  FAILED  \] (\S+\.\S+?)(?:,(?: where .*)?)?(?: \(\d+ ms\))?$`)
+	ctestFail  = lazily.Regexp(`^\s+\d+ - (.+?) \((?:Failed|Timeout|Not Run|SEGFAULT|ILLEGAL|NUMERICAL|INTERRUPT|BAD_COMMAND|Subprocess \w+|OTHER_FAULT|Child \w+|Exit code [^)]*|Disabled)\)(?:\s.*)?$`)
+	ctestPass  = lazily.Regexp(`^ *\d+/\d+ Test +#\d+: (.+?) \.*[ *]+Passed +[\d.]+ sec$`)
+	googlePass = lazily.Regexp(`^\[       OK \] (\S+\.\S+?)(?:, where .*)?(?: \(\d+ ms\))?$`)
+	googleFail = lazily.Regexp(`^\[  FAILED  \] (\S+\.\S+?)(?:,(?: where .*)?)?(?: \(\d+ ms\))?$`)
 )
 
 func (t *ctestRunner) line(line string) bool {
@@ -41,6 +41,6 @@ func (t *ctestRunner) line(line string) bool {
 }
 
 var (
-	ctestCount  = lazyregexp.New(`^\d+% tests passed, \d+ tests? failed out of (\d+)$`)
-	googleCount = lazyregexp.New(`^\[==========\] (\d+) tests? from \d+ test (?:suites?|cases?) ran\.`)
+	ctestCount  = lazily.Regexp(`^\d+% tests passed, \d+ tests? failed out of (\d+)$`)
+	googleCount = lazily.Regexp(`^\[==========\] (\d+) tests? from \d+ test (?:suites?|cases?) ran\.`)
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // goRunner gives a test the name "pkg.TestX/sub", or "TestX/sub" where its package is unknown; a package whose tests
@@ -33,11 +33,11 @@ func newGoRunner(f *failing) *goRunner {
 type pkg struct{ test, failed, running bool }
 
 var (
-	resultLine  = lazyregexp.New(`^( *)--- (FAIL|PASS): (\S+) \(\d+(?:\.\d+)?s\)$`)
-	failInside  = lazyregexp.New(`^\S.*--- FAIL: ((?:Test|Fuzz|Example|Benchmark)[^\s/]*) \(\d+\.\d\ds\)$`) // after output without a line end
-	failPackage = lazyregexp.New(`^FAIL\t(\S+)(?: (\[[a-z ]+\])|\t\S+)`)
-	passPackage = lazyregexp.New(`^(?:ok  |\?   )\t(\S+)`)
-	runningTest = lazyregexp.New(`^\t\t(\S+) \(.*\)$`)
+	resultLine  = lazily.Regexp(`^( *)--- (FAIL|PASS): (\S+) \(\d+(?:\.\d+)?s\)$`)
+	failInside  = lazily.Regexp(`^\S.*--- FAIL: ((?:Test|Fuzz|Example|Benchmark)[^\s/]*) \(\d+\.\d\ds\)$`) // after output without a line end
+	failPackage = lazily.Regexp(`^FAIL\t(\S+)(?: (\[[a-z ]+\])|\t\S+)`)
+	passPackage = lazily.Regexp(`^(?:ok  |\?   )\t(\S+)`)
+	runningTest = lazily.Regexp(`^\t\t(\S+) \(.*\)$`)
 )
 
 // A goEvent is a line of go test -json.
@@ -251,9 +251,9 @@ func (p *goRunner) end() {
 }
 
 var (
-	goCase       = lazyregexp.New(`^ *--- (?:PASS|FAIL): \S+ \(\d`)
-	goEnd        = lazyregexp.New(`^--- (?:PASS|FAIL|SKIP): (\S+) \(\d`)
-	goPackageRan = lazyregexp.New(`^(?:ok  |FAIL)\t\S+\t(?:\d+\.\d+s|\(cached\))(.*)$`)
+	goCase       = lazily.Regexp(`^ *--- (?:PASS|FAIL): \S+ \(\d`)
+	goEnd        = lazily.Regexp(`^--- (?:PASS|FAIL|SKIP): (\S+) \(\d`)
+	goPackageRan = lazily.Regexp(`^(?:ok  |FAIL)\t\S+\t(?:\d+\.\d+s|\(cached\))(.*)$`)
 )
 
 // Beginnings of the line of a test that ended.

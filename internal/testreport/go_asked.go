@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
-	goFailedName = lazyregexp.New(`^(?:(\S+?)\.)?((?:Test|Example|Fuzz)[^/\s]*)(/.*)?$`)
-	plainShell   = lazyregexp.New(`^[\w./:@%+=, -]+$`)
+	goFailedName = lazily.Regexp(`^(?:(\S+?)\.)?((?:Test|Example|Fuzz)[^/\s]*)(/.*)?$`)
+	plainShell   = lazily.Regexp(`^[\w./:@%+=, -]+$`)
 )
 
 // askedRun is the place of -run in AskGo's command.

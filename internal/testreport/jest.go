@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // jestRunner reads jest and vitest. A test is "file > outer > inner", a file that failed outside of any test "file
@@ -15,10 +15,10 @@ type jestRunner struct {
 }
 
 var (
-	jestFile   = lazyregexp.New(`^\s*FAIL +(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?: \([\d.]+ m?s\))?$`)
-	jestFail   = lazyregexp.New(`^\s{2,4}● (\S.*)$`)
-	vitestPass = lazyregexp.New(`^ *✓ (?:\|[^|]+\| +)?(?:\./)?(\S+\.[cm]?[jt]sx?)( > .+?)(?: \d+(?:\.\d+)? ?m?s)?$`)
-	vitestFail = lazyregexp.New(`^\s*FAIL +(?:\|[^|]+\| +)?(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?:( > .+)| \[ .+ \])$`)
+	jestFile   = lazily.Regexp(`^\s*FAIL +(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?: \([\d.]+ m?s\))?$`)
+	jestFail   = lazily.Regexp(`^\s{2,4}● (\S.*)$`)
+	vitestPass = lazily.Regexp(`^ *✓ (?:\|[^|]+\| +)?(?:\./)?(\S+\.[cm]?[jt]sx?)( > .+?)(?: \d+(?:\.\d+)? ?m?s)?$`)
+	vitestFail = lazily.Regexp(`^\s*FAIL +(?:\|[^|]+\| +)?(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?:( > .+)| \[ .+ \])$`)
 )
 
 func (t *jestRunner) line(line string) bool {
@@ -86,6 +86,6 @@ func (t *jestRunner) end() {
 }
 
 var (
-	jestCount   = lazyregexp.New(`^Tests: +(.*\btotal)$`)
-	vitestCount = lazyregexp.New(`^ *Tests {2,}(.*) \(\d+\)$`)
+	jestCount   = lazily.Regexp(`^Tests: +(.*\btotal)$`)
+	vitestCount = lazily.Regexp(`^ *Tests {2,}(.*) \(\d+\)$`)
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // junitRunner names a testcase with a failure or an error "classname.name". Broken XML is read as far as it goes. The
@@ -75,13 +75,13 @@ func (r Reports) Lost(tests []string, passed Reports) []string {
 }
 
 // junitNoTest matches names under which writers of JUnit report what failed outside of any test.
-var junitNoTest = lazyregexp.New(`(?i)\.[cm]?[jt]sx?$|initializationError$|(?:setup|teardown)_?(?:class|module)?$` +
+var junitNoTest = lazily.Regexp(`(?i)\.[cm]?[jt]sx?$|initializationError$|(?:setup|teardown)_?(?:class|module)?$` +
 	`|failed to run$|(?:before|after)[ _]?(?:all|each)|\bhook\b`)
 
 var (
-	junitToken = lazyregexp.New(`<!\[CDATA\[|\]\]>|<(?:testcase|failure|error|skipped)(?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>|</testcase>`)
-	junitName  = lazyregexp.New(`\sname\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-	junitClass = lazyregexp.New(`\sclassname\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	junitToken = lazily.Regexp(`<!\[CDATA\[|\]\]>|<(?:testcase|failure|error|skipped)(?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>|</testcase>`)
+	junitName  = lazily.Regexp(`\sname\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	junitClass = lazily.Regexp(`\sclassname\s*=\s*(?:"([^"]*)"|'([^']*)')`)
 )
 
 func (t *junitRunner) line(line string) bool {

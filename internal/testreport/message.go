@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const (
@@ -45,37 +45,37 @@ const ranks = 6
 // or guesses.
 var tellingForms = []lineForm{
 	// A crash: Go, sanitizers, an assertion of C, Rust, a signal that a shell saw.
-	{0, []string{"panic", "fatal error: ", "assertion", "error: ", "sanitizer"}, lazyregexp.New(
+	{0, []string{"panic", "fatal error: ", "assertion", "error: ", "sanitizer"}, lazily.Regexp(
 		`^(?:panic: |fatal error: |.*: Assertion .* failed|Assertion failed: |==\d+==\s*ERROR: |SUMMARY: \w+Sanitizer|thread '.*' (?:\(\d+\) )?panicked at )`)},
-	{0, []string{"fault", "sigsegv", "sigabrt", "bus error", "illegal instruction", "stack overflow"}, lazyregexp.New(
+	{0, []string{"fault", "sigsegv", "sigabrt", "bus error", "illegal instruction", "stack overflow"}, lazily.Regexp(
 		`\b(?:[Ss]egmentation fault|SIGSEGV|SIGABRT|Bus error|Illegal instruction|[Ss]tack overflow)\b`)},
 	// A place in a file and what is wrong there: compilers, linters, type checkers.
-	{1, []string{"error"}, lazyregexp.New(`[\w)]\.\w+[:(]\d+(?:[:,]\d+)?\)?:? (?:- )?\[?(?:fatal )?error\b|^\s*error(?:\[\w+\])?: |: \d+:\d+\s+error\s+\S`)},
-	{1, nil, lazyregexp.New(`^\s*(?:--> \S+:\d+:\d+$|(?:vet: )?\S+\.\w+:\d+(?::\d+)?: \S)`)},
+	{1, []string{"error"}, lazily.Regexp(`[\w)]\.\w+[:(]\d+(?:[:,]\d+)?\)?:? (?:- )?\[?(?:fatal )?error\b|^\s*error(?:\[\w+\])?: |: \d+:\d+\s+error\s+\S`)},
+	{1, nil, lazily.Regexp(`^\s*(?:--> \S+:\d+:\d+$|(?:vet: )?\S+\.\w+:\d+(?::\d+)?: \S)`)},
 	// An exception by its name: Python, JavaScript, Java, Ruby.
-	{2, []string{"error", "exception", "warning", "exit", "interrupt"}, lazyregexp.New(
+	{2, []string{"error", "exception", "warning", "exit", "interrupt"}, lazily.Regexp(
 		`^\s*(?:Uncaught |Caused by: |Exception in thread .*? )?(?:[\w.$]+\.)?(?:[A-Z]\w*)?(?:Error|Exception|Warning|Exit|Interrupt)(?: \[\w+\])?(?:: \S|$)`)},
 	// A program or file that is not there, a target that cannot be made.
 	{3, []string{
 		"not found", "no such file", "denied", "cannot ", "no rule", "undefined reference", "no space",
 		"refused", "out of memory",
-	}, lazyregexp.New(
+	}, lazily.Regexp(
 		`(?i)(?:command not found|: not found$|no such file or directory|permission denied|cannot find (?:module|package)|no rule to make target|undefined reference to|cannot open|no space left|connection refused|out of memory)`)},
 	// A line that begins with the word.
-	{4, []string{"error", "fatal", "fail"}, lazyregexp.New(`(?i)^\W*(?:[\w./@-]+:?\s+)?(?:error|fatal|failed|failure)\b\W`)},
+	{4, []string{"error", "fatal", "fail"}, lazily.Regexp(`(?i)^\W*(?:[\w./@-]+:?\s+)?(?:error|fatal|failed|failure)\b\W`)},
 	{5, []string{
 		"error", "fail", "fatal", "refused", "denied", "invalid", "unexpected", "missing", "mismatch", "differ",
-	}, lazyregexp.New(
+	}, lazily.Regexp(
 		`(?i)\b(?:error|failed|failure|fatal|refused|denied|invalid|unexpected|missing|mismatch|differs?)\b`)},
 }
 
 // passedOn matches lines that only repeat that something failed before, or that are no failures.
 var passedOn = []lineForm{
-	{0, []string{"warning: ", "note: ", "info: ", "remark: ", "hint: "}, lazyregexp.New(
+	{0, []string{"warning: ", "note: ", "info: ", "remark: ", "hint: "}, lazily.Regexp(
 		`\d: (?:warning|note|info|remark|hint): `)},
 	{0, []string{
 		"make", "npm", "exit", "elifecycle", "ninja", "collect2", "error", "for more", "traceback", "fail",
-	}, lazyregexp.New(
+	}, lazily.Regexp(
 		`^\s*(?:make(?:\[\d+\])?: (?:\*\*\* .*(?:Error \d+|Killed|Terminated)|Target .* not remade|Leaving|Entering)|npm (?:ERR!|error)|(?:exit|error Command failed with) (?:status|exit code) \d+|ELIFECYCLE|ninja: build stopped|collect2: error|error: (?:could not compile|aborting due to|test failed|build failed)|For more information about|Traceback|FAIL(?:ED)?$)`)},
 }
 
@@ -132,8 +132,8 @@ func telling(output []byte) []string {
 }
 
 var (
-	aloneFile = lazyregexp.New(`^\S+\.\w{1,5}$`)
-	placeOnly = lazyregexp.New(`^\s+\d+:\d+\s+error\s`)
+	aloneFile = lazily.Regexp(`^\S+\.\w{1,5}$`)
+	placeOnly = lazily.Regexp(`^\s+\d+:\d+\s+error\s`)
 )
 
 // varying is what differs from run to run, and what replaces it. The order counts.
@@ -141,26 +141,26 @@ var varying = []struct {
 	form func() *regexp.Regexp
 	by   string
 }{
-	{lazyregexp.New("[`\"\u00b4\u2018\u2019\u201c\u201d]"), "'"},
-	{lazyregexp.New(`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?`), "<time>"},
-	{lazyregexp.New(`\b\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?`), "<time>"},
-	{lazyregexp.New(`\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b`), "<time>"},
-	{lazyregexp.New(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), "<id>"},
-	{lazyregexp.New(`\b0x[0-9a-fA-F]+\b`), "<address>"},
-	{lazyregexp.New(`/tmp/[\w.-]+?(\.\w+)?([^/\w.-]|$)`), "<temp>$1$2"},
+	{lazily.Regexp("[`\"\u00b4\u2018\u2019\u201c\u201d]"), "'"},
+	{lazily.Regexp(`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?`), "<time>"},
+	{lazily.Regexp(`\b\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?`), "<time>"},
+	{lazily.Regexp(`\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b`), "<time>"},
+	{lazily.Regexp(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), "<id>"},
+	{lazily.Regexp(`\b0x[0-9a-fA-F]+\b`), "<address>"},
+	{lazily.Regexp(`/tmp/[\w.-]+?(\.\w+)?([^/\w.-]|$)`), "<temp>$1$2"},
 	// A path from the root of the machine: where the tree is differs, and where temporary files are.
-	{lazyregexp.New(`(^|[\s'(=\[,:<])(?:file://)?/(?:[\w.@+~%-]+/)+([\w.@+~%-]*)`), "$1…/$2"},
+	{lazily.Regexp(`(^|[\s'(=\[,:<])(?:file://)?/(?:[\w.@+~%-]+/)+([\w.@+~%-]*)`), "$1…/$2"},
 	// Where in a file: other lines above it change nothing.
-	{lazyregexp.New(`(\.\w+):\d+(?::\d+)?\b`), "$1"},
-	{lazyregexp.New(`(\.\w+)\(\d+(?:,\d+)?\)`), "$1"},
-	{lazyregexp.New(`: \d+:\d+(\s)`), ":$1"},
-	{lazyregexp.New(`\+0x[0-9a-f]+|\bpid \d+`), "<n>"},
-	{lazyregexp.New(`\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|m|h|secs?|seconds?|mins?|minutes?)\b`), "<duration>"},
+	{lazily.Regexp(`(\.\w+):\d+(?::\d+)?\b`), "$1"},
+	{lazily.Regexp(`(\.\w+)\(\d+(?:,\d+)?\)`), "$1"},
+	{lazily.Regexp(`: \d+:\d+(\s)`), ":$1"},
+	{lazily.Regexp(`\+0x[0-9a-f]+|\bpid \d+`), "<n>"},
+	{lazily.Regexp(`\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|m|h|secs?|seconds?|mins?|minutes?)\b`), "<duration>"},
 }
 
 var (
-	hexID      = lazyregexp.New(`\b[0-9a-f]{7,64}\b`)
-	loneNumber = lazyregexp.New(`(^|[^\w.])[-+]?\d+(?:[.,]\d+)*\b`)
+	hexID      = lazily.Regexp(`\b[0-9a-f]{7,64}\b`)
+	loneNumber = lazily.Regexp(`(^|[^\w.])[-+]?\d+(?:[.,]\d+)*\b`)
 )
 
 // normalLine returns a line without what differs from run to run: times, durations, addresses, ids, numbers, places

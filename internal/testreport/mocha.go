@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // mochaRunner reads the list of failures at the end of mocha's reporters spec, dot, min and list: "outer > inner".
@@ -15,8 +15,8 @@ type mochaRunner struct {
 }
 
 var (
-	mochaFailing = lazyregexp.New(`^\s*\d+ failing$`)
-	mochaNumber  = lazyregexp.New(`^ {1,6}\d+\) (.+)$`)
+	mochaFailing = lazily.Regexp(`^\s*\d+ failing$`)
+	mochaNumber  = lazily.Regexp(`^ {1,6}\d+\) (.+)$`)
 )
 
 func (t *mochaRunner) line(line string) bool {
@@ -39,4 +39,4 @@ func (t *mochaRunner) line(line string) bool {
 	return true
 }
 
-var mochaCount = lazyregexp.New(`^ +(\d+) (?:passing|failing)\b`)
+var mochaCount = lazily.Regexp(`^ +(\d+) (?:passing|failing)\b`)

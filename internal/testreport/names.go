@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 const (
@@ -188,7 +188,7 @@ func (r Results) Lost(tests []string, before Results) (lost, unnamed []string) {
 	return lost, unnamed
 }
 
-var noTestName = lazyregexp.New(`^\S+\.[cm]?[jt]sx?$|" hook\b|\.(?:setUp|tearDown)(?:Class|Module)$`)
+var noTestName = lazily.Regexp(`^\S+\.[cm]?[jt]sx?$|" hook\b|\.(?:setUp|tearDown)(?:Class|Module)$`)
 
 // noTest reports whether a name is of what fails and is never said to have passed: a file, a hook, what comes before all
 // tests, a package without tests that unittest could not load.
@@ -280,7 +280,7 @@ func (f *failing) tell(all []namedReader, text string) (known bool) {
 
 // runnerPrefix matches what programs that run several others write before each of their lines: pnpm "packages/a test:
 // ", turbo "a:test: ", concurrently "[0] ", foreman and docker compose "a  | ", ctest -V "1: ".
-var runnerPrefix = lazyregexp.New(`^(?:[\w@./-]+ [A-Za-z][\w:.-]*:|[\w@./-]+:[A-Za-z][\w.-]*:|\[[\w@./:-]{1,60}\]|[\w.-]+ +\||\d+:)(?: |$)`)
+var runnerPrefix = lazily.Regexp(`^(?:[\w@./-]+ [A-Za-z][\w:.-]*:|[\w@./-]+:[A-Za-z][\w.-]*:|\[[\w@./:-]{1,60}\]|[\w.-]+ +\||\d+:)(?: |$)`)
 
 // failing collects the names of failing tests, and of those that passed.
 type failing struct {
@@ -309,8 +309,8 @@ func (f *failing) results() Results {
 }
 
 var (
-	objectAddress = lazyregexp.New(`\b0x[0-9a-fA-F]{4,}\b`) // of an object that became part of a name
-	fromTop       = lazyregexp.New(`^(?:file://)?/(?:[^/\s]+/)+([^/\s]+/[^/\s]+)`)
+	objectAddress = lazily.Regexp(`\b0x[0-9a-fA-F]{4,}\b`) // of an object that became part of a name
+	fromTop       = lazily.Regexp(`^(?:file://)?/(?:[^/\s]+/)+([^/\s]+/[^/\s]+)`)
 )
 
 // addMatch adds what the first group of form matches, and reports whether form matches.

@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // nodeRunner reads the reporter "spec" of node --test. It gives a test its name after those of its suites: "outer >
@@ -15,9 +15,9 @@ type nodeRunner struct {
 }
 
 var (
-	nodeFail  = lazyregexp.New(`^✖ (.+) \(\d+(?:\.\d+)?ms\)$`)
-	nodePass  = lazyregexp.New(`^✔ (.+) \(\d+(?:\.\d+)?ms\)$`)
-	nodeSuite = lazyregexp.New(`^▶ (.+?)( \(\d+(?:\.\d+)?ms\))?$`)
+	nodeFail  = lazily.Regexp(`^✖ (.+) \(\d+(?:\.\d+)?ms\)$`)
+	nodePass  = lazily.Regexp(`^✔ (.+) \(\d+(?:\.\d+)?ms\)$`)
+	nodeSuite = lazily.Regexp(`^▶ (.+?)( \(\d+(?:\.\d+)?ms\))?$`)
 )
 
 func (t *nodeRunner) line(line string) bool {
@@ -48,7 +48,7 @@ func (t *nodeRunner) line(line string) bool {
 	return false
 }
 
-var nodeCount = lazyregexp.New(`^(?:#|ℹ) (tests|skipped|todo) (\d+)$`)
+var nodeCount = lazily.Regexp(`^(?:#|ℹ) (tests|skipped|todo) (\d+)$`)
 
 // countNode counts what node --test reports at its end, in the reporters spec and tap.
 func countNode(line string) int {

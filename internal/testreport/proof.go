@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // Unproven returns why a check that passed does not prove a fix, "" where it does: its output names a test that
@@ -93,7 +93,7 @@ func number(form func() *regexp.Regexp) func(line string) int {
 	}
 }
 
-var counted = lazyregexp.New(`(\d+) ([a-z]+)`)
+var counted = lazily.Regexp(`(\d+) ([a-z]+)`)
 
 // sum returns a count that adds up the numbers of some kinds in what the first group of form matches: "3 passed, 1
 // failed".

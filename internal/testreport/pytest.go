@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // pytestRunner gives a test its node id as a name, "test_a.py::TestC::test_y[1]", and a file that could not be
@@ -15,10 +15,10 @@ type pytestRunner struct {
 }
 
 var (
-	pytestVerbose = lazyregexp.New(`^(\S+\.\w+::.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$`)
-	pytestPass    = lazyregexp.New(`^(\S+\.\w+::.+?) PASSED(?: +\[ *\d+%\])?$`)
-	pytestDone    = lazyregexp.New(`^\[gw\d+\](?: \[ *\d+%\])? PASSED (\S+\.\w+::.+)$`) // by a worker
-	pytestWorker  = lazyregexp.New(`^\[gw\d+\](?: \[ *\d+%\])? (?:FAILED|ERROR) (\S+\.\w+::.+)$`)
+	pytestVerbose = lazily.Regexp(`^(\S+\.\w+::.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$`)
+	pytestPass    = lazily.Regexp(`^(\S+\.\w+::.+?) PASSED(?: +\[ *\d+%\])?$`)
+	pytestDone    = lazily.Regexp(`^\[gw\d+\](?: \[ *\d+%\])? PASSED (\S+\.\w+::.+)$`) // by a worker
+	pytestWorker  = lazily.Regexp(`^\[gw\d+\](?: \[ *\d+%\])? (?:FAILED|ERROR) (\S+\.\w+::.+)$`)
 )
 
 func (t *pytestRunner) line(line string) bool {
@@ -72,7 +72,7 @@ func nodeID(text string) string {
 // output pytest prints where such a test fails.
 type pytestSessions struct{ open int }
 
-var pytestBar = lazyregexp.New(`^=+ (?:(test session starts|ERRORS|FAILURES)|(.*) in \d+\.\d+s.*) =+$`)
+var pytestBar = lazily.Regexp(`^=+ (?:(test session starts|ERRORS|FAILURES)|(.*) in \d+\.\d+s.*) =+$`)
 
 // inner reports whether a line is one of an inner session.
 func (p *pytestSessions) inner(line string) bool {
@@ -109,4 +109,4 @@ func countPytest() func(line string) int {
 	}
 }
 
-var pytestEnd = lazyregexp.New(`^(?:=+ )?(\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d+\.\d+s`)
+var pytestEnd = lazily.Regexp(`^(?:=+ )?(\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d+\.\d+s`)

@@ -1,11 +1,11 @@
 package testreport
 
-import "github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+import "github.com/async-pipeline/async-pipeline/internal/lazily"
 
 // rspecRunner reads the list "Failed examples": "spec/a_spec.rb Calc adds". The format: RSpec 3's base text formatter.
 type rspecRunner struct{ *failing }
 
-var rspecFail = lazyregexp.New(`^rspec '?(?:\./)?([^\s':\[]+)(?::\d+|\[[\d:]+\])'? # (.+)$`)
+var rspecFail = lazily.Regexp(`^rspec '?(?:\./)?([^\s':\[]+)(?::\d+|\[[\d:]+\])'? # (.+)$`)
 
 func (t *rspecRunner) line(line string) bool {
 	m := rspecFail().FindStringSubmatch(line)
@@ -15,7 +15,7 @@ func (t *rspecRunner) line(line string) bool {
 	return m != nil
 }
 
-var rspecCount = lazyregexp.New(`^(\d+) examples?, \d+ failures?(?:, (\d+) pending)?`)
+var rspecCount = lazily.Regexp(`^(\d+) examples?, \d+ failures?(?:, (\d+) pending)?`)
 
 func countRSpec(line string) int {
 	if m := rspecCount().FindStringSubmatch(line); m != nil {

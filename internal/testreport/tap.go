@@ -5,7 +5,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // tapRunner gives a test its description as a name, after those of the subtests around it: "outer > inner". Without a
@@ -24,10 +24,10 @@ type outer struct {
 }
 
 var (
-	tapFail    = lazyregexp.New(`^not ok(?: (\d+))?(?: -(?: |$)| |$)(.*)$`)
-	tapPass    = lazyregexp.New(`^ok (\d+)(?: -(?: |$)| |$)(.*)$`)
-	tapTook    = lazyregexp.New(` (?:# )?in \d+(?:\.\d+)? ?m?s(?:ec)?$`)
-	perlFailed = lazyregexp.New(`^# +Failed test (?:\(|')(.+)(?:\)|')$`) // prove says only this where it is not verbose
+	tapFail    = lazily.Regexp(`^not ok(?: (\d+))?(?: -(?: |$)| |$)(.*)$`)
+	tapPass    = lazily.Regexp(`^ok (\d+)(?: -(?: |$)| |$)(.*)$`)
+	tapTook    = lazily.Regexp(` (?:# )?in \d+(?:\.\d+)? ?m?s(?:ec)?$`)
+	perlFailed = lazily.Regexp(`^# +Failed test (?:\(|')(.+)(?:\)|')$`) // prove says only this where it is not verbose
 )
 
 func (t *tapRunner) line(line string) bool {

@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // treeRunner reads which tests pass in the lists of mocha, "outer > inner", and of jest with --verbose, "file > outer >
@@ -15,8 +15,8 @@ type treeRunner struct {
 }
 
 var (
-	treePass = lazyregexp.New(`^(?:✓|✔|√) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`)
-	treeFile = lazyregexp.New(`^\s?(?:PASS|FAIL) +(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?: \([\d.]+ m?s\))?$`)
+	treePass = lazily.Regexp(`^(?:✓|✔|√) (.+?)(?: \(?\d+(?:\.\d+)? ?m?s\)?)?$`)
+	treeFile = lazily.Regexp(`^\s?(?:PASS|FAIL) +(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?: \([\d.]+ m?s\))?$`)
 )
 
 func (t *treeRunner) line(line string) bool {

@@ -3,7 +3,7 @@ package testreport
 import (
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // unitRunner names a test "module.Class.test", with the parameters of a subTest in brackets. The format: unittest's
@@ -15,16 +15,16 @@ type unitRunner struct {
 	began bool   // its result or what it prints comes next, its docstring does not
 }
 
-var unitFail = lazyregexp.New(`^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+) \(([\w.<>]+)\)(.*)$`)
+var unitFail = lazily.Regexp(`^(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+) \(([\w.<>]+)\)(.*)$`)
 
 // unitRan is a line of -v: a test, and what follows where its docstring does not.
-var unitRan = lazyregexp.New(`^(\S+) \(([\w.<>]+)\)(?: \.\.\.( .*)?)?$`)
+var unitRan = lazily.Regexp(`^(\S+) \(([\w.<>]+)\)(?: \.\.\.( .*)?)?$`)
 
 // unitEnded matches how a test ended that did not pass.
-var unitEnded = lazyregexp.New(`^(?:FAIL|ERROR|skipped .*|expected failure|unexpected success)$`)
+var unitEnded = lazily.Regexp(`^(?:FAIL|ERROR|skipped .*|expected failure|unexpected success)$`)
 
 // unitPart is the name of a subTest: "[message] (parameters)", one of them or both.
-var unitPart = lazyregexp.New(`^([\w.<>]+\.\w+) ((?:\[.*\] )?\(.*\)|\[.*\])$`)
+var unitPart = lazily.Regexp(`^([\w.<>]+\.\w+) ((?:\[.*\] )?\(.*\)|\[.*\])$`)
 
 func (t *unitRunner) line(line string) bool {
 	if strings.Contains(line, " (") {
@@ -76,8 +76,8 @@ func unitName(test, in string) string {
 }
 
 var (
-	unittestRan = lazyregexp.New(`^Ran (\d+) tests? in \d`)
-	unittestEnd = lazyregexp.New(`^(?:OK|FAILED) \((?:.*, )?skipped=(\d+)(?:,.*)?\)$`)
+	unittestRan = lazily.Regexp(`^Ran (\d+) tests? in \d`)
+	unittestEnd = lazily.Regexp(`^(?:OK|FAILED) \((?:.*, )?skipped=(\d+)(?:,.*)?\)$`)
 )
 
 // countUnittest leaves out what was skipped, and files that could not be loaded, which unittest counts as tests.

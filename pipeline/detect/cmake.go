@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var cmakeEnv = []string{"CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_PREFIX_PATH", "CMAKE_BUILD_PARALLEL_LEVEL"}
 
 var (
-	cmakeName  = lazyregexp.New(`(?im)^\s*project\s*\(\s*"?([\w.+-]+)`)
-	cmakeTests = lazyregexp.New(`(?im)^\s*(enable_testing\s*\(|include\s*\(\s*CTest\b|add_test\s*\()`)
+	cmakeName  = lazily.Regexp(`(?im)^\s*project\s*\(\s*"?([\w.+-]+)`)
+	cmakeTests = lazily.Regexp(`(?im)^\s*(enable_testing\s*\(|include\s*\(\s*CTest\b|add_test\s*\()`)
 )
 
 func (d *detector) cmake(f *folder) *project {

@@ -6,7 +6,7 @@ import (
 
 	yamllib "go.yaml.in/yaml/v4"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // A target is a rule of a Makefile, justfile or Taskfile.
@@ -72,7 +72,7 @@ func readMakefile(text string) []target {
 }
 
 // justRecipe is the head of a recipe: a name, parameters, a colon that is not :=, what it waits for.
-var justRecipe = lazyregexp.New(`^@?([A-Za-z][A-Za-z0-9_-]*)((?:\s+[^:\s]+)*)\s*:(?:([^=].*)|$)`)
+var justRecipe = lazily.Regexp(`^@?([A-Za-z][A-Za-z0-9_-]*)((?:\s+[^:\s]+)*)\s*:(?:([^=].*)|$)`)
 
 // readJustfile lists the recipes that can be called without an argument, without private ones and those of modules.
 func readJustfile(text string) []target {
@@ -116,7 +116,7 @@ func readJustfile(text string) []target {
 }
 
 // taskName is the name of a task, without colons.
-var taskName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var taskName = lazily.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // readTaskfile lists the tasks of a Taskfile.yml; internal ones and patterns are left out.
 func (d *detector) readTaskfile(f *folder, name string) []target {

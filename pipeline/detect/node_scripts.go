@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // scriptSorts are the names of scripts that check, test or build, in the order of the tasks. A name with a part
@@ -32,11 +32,11 @@ var elsewhere = []string{
 }
 
 var (
-	endless = lazyregexp.New(`(^|\s)--?(watch(All)?|fix|write|serve)(\s|=true|$)|\b(nodemon|tsc-watch|webpack-dev-server)\b`)
-	nothing = lazyregexp.New(`no test specified`)
+	endless = lazily.Regexp(`(^|\s)--?(watch(All)?|fix|write|serve)(\s|=true|$)|\b(nodemon|tsc-watch|webpack-dev-server)\b`)
+	nothing = lazily.Regexp(`no test specified`)
 	// runners that wait for changes where they find no CI.
-	waits = lazyregexp.New(`\b(vitest|react-scripts test)\b`)
-	calls = lazyregexp.New(`\b(npm|pnpm|yarn|bun)\s+(run\s+|-s\s+)?([\w:.-]+)`)
+	waits = lazily.Regexp(`\b(vitest|react-scripts test)\b`)
+	calls = lazily.Regexp(`\b(npm|pnpm|yarn|bun)\s+(run\s+|-s\s+)?([\w:.-]+)`)
 )
 
 // maxParts is how many parts of a script (test:a, test:b …) become tasks.

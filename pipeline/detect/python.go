@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var pythonEnv = []string{"VIRTUAL_ENV", "PYTHONPATH", "PIP_INDEX_URL", "UV_CACHE_DIR", "UV_INDEX_URL", "UV_PYTHON", "POETRY_CACHE_DIR", "XDG_CACHE_HOME"}
@@ -19,7 +19,7 @@ type pythonic struct {
 	venv    string // .venv or venv
 }
 
-var testFile = lazyregexp.New(`^(test_.*|.*_test)\.py$`)
+var testFile = lazily.Regexp(`^(test_.*|.*_test)\.py$`)
 
 func (d *detector) python(f *folder) *project {
 	in, _ := d.testsOf(f)
@@ -107,7 +107,7 @@ func (d *detector) python(f *folder) *project {
 	return p
 }
 
-var namesPytest = lazyregexp.New(`(?m)^\s*(commands\s*=\s*)?(python3?\s+-m\s+)?pytest\b`)
+var namesPytest = lazily.Regexp(`(?m)^\s*(commands\s*=\s*)?(python3?\s+-m\s+)?pytest\b`)
 
 // pythonic finds out how tools are run: as the project says, or where that program is not in PATH, by an
 // environment that is there, or by the python3 in PATH where it can run the tests.

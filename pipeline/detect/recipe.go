@@ -8,7 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // builtins are commands that are not programs, or that every system has.
@@ -19,8 +19,8 @@ var builtins = []string{
 }
 
 var (
-	plainProgram = lazyregexp.New(`^[a-z][a-z0-9_.-]*$`)
-	makeVariable = lazyregexp.New(`\$[({][A-Za-z_][\w.]*[)}]`)
+	plainProgram = lazily.Regexp(`^[a-z][a-z0-9_.-]*$`)
+	makeVariable = lazily.Regexp(`\$[({][A-Za-z_][\w.]*[)}]`)
 )
 
 // maxRecipe is the longest line that is parsed, in bytes: the parser recurses for every bracket, and an overflow of

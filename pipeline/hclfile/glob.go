@@ -6,11 +6,11 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // upwards matches a .. that is a whole name, also as one of {a,..}.
-var upwards = lazyregexp.New(`(^|[/{,])\.\.($|[/},])`)
+var upwards = lazily.Regexp(`(^|[/{,])\.\.($|[/},])`)
 
 // glob checks that a pattern can match only inside the root. Only inputs may begin with "!".
 func (r *reader) glob(s string, at hcl.Range, what string) (string, bool) {

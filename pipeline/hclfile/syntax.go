@@ -12,7 +12,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // For the faults behind a fault a file is parsed again: so often, and so many bytes all together.
@@ -171,9 +171,9 @@ func (r *parser) syntax(diags hcl.Diagnostics) bool {
 const redefined = "Attribute redefined"
 
 // sensitive matches the word that makes a value of the file a secret.
-var sensitive = lazyregexp.New(`\bsensitive\b`)
+var sensitive = lazily.Regexp(`\bsensitive\b`)
 
-var shellExpansion = lazyregexp.New(`[$%]\{(?:[^{}"]|\{[^{}"]*\})*\}?`)
+var shellExpansion = lazily.Regexp(`[$%]\{(?:[^{}"]|\{[^{}"]*\})*\}?`)
 
 // remedy returns the parser's explanation, or ours where the fault is a known habit.
 func (r *parser) remedy(d *hcl.Diagnostic, at hcl.Range) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -93,7 +93,7 @@ const typeForms = "Write string, number, bool, any, list(TYPE), set(TYPE), map(T
 	"In an object a TYPE may be optional(TYPE) or optional(TYPE, DEFAULT)."
 
 // unknownType matches the library's message for an unknown type.
-var unknownType = lazyregexp.New(`^(?:The k|K)eyword "(.*)" is not a valid type`)
+var unknownType = lazily.Regexp(`^(?:The k|K)eyword "(.*)" is not a valid type`)
 
 // wrongTypeName adds a fault for a type that the library refuses.
 func (r *variables) wrongTypeName(at hcl.Range, d *hcl.Diagnostic) {

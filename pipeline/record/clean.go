@@ -12,14 +12,18 @@ import (
 // that is a number or a field's name must not break the record.
 type cleaner func([]byte) []byte
 
-// words of the format stay what they are, even if a secret is spelled so.
-var words = map[string]bool{
-	Passed: true, Cached: true, Failed: true, TimedOut: true, Skipped: true, Cancelled: true, Interrupted: true,
-	"fail_fast": true, "dependency": true, "signal": true, NotNeeded: true, RunEnded: true, AgentsOff: true,
+// ofTheFormat reports whether s is a word of the format: these stay what they are, even if a secret is spelled so.
+func ofTheFormat(s string) bool {
+	switch s {
+	case Passed, Cached, Failed, TimedOut, Skipped, Cancelled, Interrupted,
+		"fail_fast", "dependency", "signal", NotNeeded, RunEnded, AgentsOff:
+		return true
+	}
+	return false
 }
 
 func (c cleaner) text(s string) string {
-	if c == nil || words[s] {
+	if c == nil || ofTheFormat(s) {
 		return s
 	}
 	return string(c([]byte(s)))

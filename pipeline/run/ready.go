@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -167,7 +167,7 @@ func (l *listener) Write(p []byte) (int, error) {
 }
 
 // escapes are sequences that give a terminal colours and the like.
-var escapes = lazyregexp.New(`\x1b\[[0-?]*[ -/]*[@-~]`)
+var escapes = lazily.Regexp(`\x1b\[[0-?]*[ -/]*[@-~]`)
 
 // plain returns a line as a terminal shows it: without colours and the carriage return at its end.
 func plain(line []byte) []byte {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
@@ -17,7 +18,7 @@ const HintTail = 64 << 10
 const mostHints = 3
 
 // common are names that most shells set, and words of test output: a hint about them would be noise.
-var common = strings.Fields(`
+var common = lazily.Words(`
 	PWD OLDPWD SHLVL SHELL LOGNAME USERNAME MAIL HOST HOSTNAME HOSTTYPE MACHTYPE OSTYPE NAME LINES COLUMNS PAGER LESS
 	EDITOR VISUAL DISPLAY TTY COLORTERM LS_COLORS IFS PS1 PS2 PS4 PPID UID EUID GID RANDOM SECONDS LINENO OPTARG OPTIND
 	XDG_SESSION_ID XDG_RUNTIME_DIR XDG_SESSION_TYPE SSH_TTY SSH_CLIENT SSH_CONNECTION TERM_PROGRAM WINDOWID
@@ -43,7 +44,7 @@ func (r *Runner) hint(t *pipeline.Task, box sandbox.Box, output []byte) *string 
 	lacks := func(name string) bool {
 		_, set := b.at[name]
 		return r.parsed().set[name] != "" && !set && !b.held[name] &&
-			!slices.Contains(common, name) && !strings.HasPrefix(name, ours)
+			!slices.Contains(common(), name) && !strings.HasPrefix(name, ours)
 	}
 	var names []string
 	own := make(map[string]bool) // set by the command itself

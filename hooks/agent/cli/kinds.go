@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -59,7 +59,7 @@ var phrases = []struct {
 }
 
 // statusIn finds the status of HTTP that a text begins with or names.
-var statusIn = lazyregexp.New(`(?i)(?:^|\bstatus:? |\bhttp |\berror: |\()([45]\d\d)\b`)
+var statusIn = lazily.Regexp(`(?i)(?:^|\bstatus:? |\bhttp |\berror: |\()([45]\d\d)\b`)
 
 // kindOf returns the kind of an error, failure.Unknown if nothing tells. Status and codes may be missing: a message
 // may hold them, also as the body of the provider's answer.
@@ -116,11 +116,11 @@ func worded(message string) failure.Kind {
 
 // errorLine matches a line of stderr that a CLI itself marks as an error; its group is what follows. A log of Rust
 // has a time and a module.
-var errorLine = lazyregexp.New(
+var errorLine = lazily.Regexp(
 	`^(?:\[?\S{0,40}\]? ?ERROR[: ]+(?:[\w:]+: )?|(?:\w+: )?(?:[Ee]rror|[Ff]atal|API Error)\b[^:]{0,60}: ?|\[?API Error: )(.*)`)
 
 // refusedLine matches the line in which opencode says that it refuses a permission, because nobody is asked.
-var refusedLine = lazyregexp.New(`^! permission requested: .*; auto-rejecting$`)
+var refusedLine = lazily.Regexp(`^! permission requested: .*; auto-rejecting$`)
 
 // complaint returns the fault that stderr tells, empty if it tells none. A line that the agent was given, in its
 // prompt or its context pack, is an echo.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // A Known is an agent that is one of the CLIs that we know. It is started without anybody to answer it, with a private
@@ -310,7 +310,7 @@ func closed(relay *Relay) error {
 // versionMost is how long a CLI may take to print its version.
 const versionMost = time.Minute
 
-var versionNumber = lazyregexp.New(`\d+(?:\.\d+)+(?:[+-][\w.+-]*\w)?`)
+var versionNumber = lazily.Regexp(`\d+(?:\.\d+)+(?:[+-][\w.+-]*\w)?`)
 
 // versionOf returns the version that the CLI prints of itself, empty if it prints none. It is asked once.
 func (k *Known) versionOf(ctx context.Context, p *program, r agent.Request, env []string) string {

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
@@ -116,7 +116,7 @@ func (s *reading) keep(line []byte) {
 }
 
 // eventType finds the type at the beginning of an event.
-var eventType = lazyregexp.New(`^\{"type": ?"([\w.-]+)"`)
+var eventType = lazily.Regexp(`^\{"type": ?"([\w.-]+)"`)
 
 // tooLong drops a line that is too long. That an event of its type came still counts.
 func (s *reading) tooLong(head []byte) {

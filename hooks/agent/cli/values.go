@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
@@ -110,9 +110,9 @@ func leaves(field string, v any, likely, named func(string)) {
 // A quotedField is a field with a value in quotes, of which a line may have several. A bareField is the only one of its
 // line. Before the name may be a path, as //host/:_authToken=… in .npmrc.
 var (
-	quotedField = lazyregexp.New(`([A-Za-z_][\w.-]*)["']?\s*[:=]\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)')`)
-	bareField   = lazyregexp.New(`^(?:export\s+|set\s+|[-{]\s*|\S*[/:])?([A-Za-z_][\w.-]*)["']?\s*[:=]\s*([^\s"'#{[].*)$`)
-	comment     = lazyregexp.New(`\s[#;].*$`)
+	quotedField = lazily.Regexp(`([A-Za-z_][\w.-]*)["']?\s*[:=]\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)')`)
+	bareField   = lazily.Regexp(`^(?:export\s+|set\s+|[-{]\s*|\S*[/:])?([A-Za-z_][\w.-]*)["']?\s*[:=]\s*([^\s"'#{[].*)$`)
+	comment     = lazily.Regexp(`\s[#;].*$`)
 )
 
 // assignments calls named with the values in a line whose names tell that they are secrets.
@@ -147,8 +147,8 @@ func runs(text []byte) (found []string) {
 }
 
 var (
-	nameWord = lazyregexp.New(`[A-Z]+(?:[a-z]+)?|[a-z]+`)
-	harm     = lazyregexp.New(`^(?:` +
+	nameWord = lazily.Regexp(`[A-Z]+(?:[a-z]+)?|[a-z]+`)
+	harm     = lazily.Regexp(`^(?:` +
 		`.*://.*|~/.*|[A-Za-z]:\\.*` + // addresses and paths
 		`|v?\d+(?:\.\d+)+(?:[-+][\w.+-]*)?` + // versions
 		`|\d{4}-\d\d-\d\d(?:[T ][\d:.,]+(?:Z|[+-][\d:]+)?)?` + // dates

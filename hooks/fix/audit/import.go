@@ -19,7 +19,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/timestamp"
 )
@@ -76,7 +76,7 @@ const (
 )
 
 // importName matches the names of files and folders in records.
-var importName = lazyregexp.New(`^[0-9A-Za-z_%@][0-9A-Za-z_.%@+=~-]*$`)
+var importName = lazily.Regexp(`^[0-9A-Za-z_%@][0-9A-Za-z_.%@+=~-]*$`)
 
 // stays reports whether a file of a run is not imported: it is true of the other machine only, or was decided by
 // people there.

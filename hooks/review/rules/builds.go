@@ -3,11 +3,12 @@ package rules
 import (
 	"path"
 	"slices"
-	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // LockFiles are written by package managers.
-var LockFiles = strings.Fields(`
+var LockFiles = lazily.Words(`
 	package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock go.sum
 	go.work.sum Cargo.lock poetry.lock uv.lock pdm.lock pylock.toml pixi.lock conda-lock.yml Pipfile.lock
 	Gemfile.lock composer.lock mix.lock gradle.lockfile buildscript-gradle.lockfile
@@ -16,7 +17,7 @@ var LockFiles = strings.Fields(`
 	.terraform.lock.hcl Chart.lock MODULE.bazel.lock renv.lock Manifest.toml`)
 
 var (
-	buildFiles = strings.Fields(`
+	buildFiles = lazily.Words(`
 		pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle.properties
 		libs.versions.toml meson.build meson_options.txt meson.options Gemfile gems.rb mix.exs build.sbt
 		Package.swift pubspec.yaml Podfile environment.yml environment.yaml setup.py Directory.Build.props
@@ -24,14 +25,14 @@ var (
 		build.zig.zon dune-project rebar.config deps.edn project.clj conanfile.txt conanfile.py vcpkg.json
 		MODULE.bazel WORKSPACE WORKSPACE.bazel stack.yaml cabal.project shard.yml flake.nix shell.nix
 		default.nix .tool-versions .gitmodules Chart.yaml Project.toml cpanfile Makefile.PL Build.PL`)
-	buildExts = strings.Fields(`
+	buildExts = lazily.Words(`
 		.csproj .fsproj .vbproj .gemspec .cabal .opam .rockspec .podspec .wrap`)
 )
 
 // BuildFile reports whether a file says how a program is built, what it depends on, and often how it is tested, in
 // a language of its own.
 func BuildFile(p string) bool {
-	return slices.Contains(buildFiles, path.Base(p)) || slices.Contains(buildExts, path.Ext(p))
+	return slices.Contains(buildFiles(), path.Base(p)) || slices.Contains(buildExts(), path.Ext(p))
 }
 
 // builds are rules for build files.

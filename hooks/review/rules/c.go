@@ -1,6 +1,6 @@
 package rules
 
-import "strings"
+import "github.com/async-pipeline/async-pipeline/internal/lazily"
 
 // c is C++ too. What macros and functions of its own put in the place of the C library's is code: see c.go of the
 // package review.
@@ -22,27 +22,27 @@ var c = Language{
 // What C has of its own: functions and words that end a process or a function, that decide what runs, and that
 // tests compare with.
 var (
-	CEnds = strings.Fields(`
+	CEnds = lazily.Words(`
 		exit _exit _Exit quick_exit abort raise return throw __assert __assert_fail __assert_rtn __assert_func
 		__assert_perror_fail _assert`)
-	CWords    = strings.Fields(`main assert if else while for do switch case break continue goto sizeof`)
-	CCompares = strings.Fields(`
+	CWords    = lazily.Words(`main assert if else while for do switch case break continue goto sizeof`)
+	CCompares = lazily.Words(`
 		strcmp strncmp strcasecmp strncasecmp strcoll memcmp bcmp wcscmp strstr abs labs fabs fabsf fabsl`)
 )
 
 // Headers of the system: of C and POSIX; those whose names projects also give to headers of their own; of C++; and
 // of sys/.
 var (
-	CHeaders = strings.Fields(`
+	CHeaders = lazily.Words(`
 		assert.h stdlib.h stdio.h stddef.h stdint.h stdbool.h stdarg.h stdnoreturn.h stdalign.h stdatomic.h
 		setjmp.h inttypes.h iso646.h tgmath.h fenv.h wchar.h wctype.h unistd.h fcntl.h pthread.h dlfcn.h
 		sysexits.h err.h error.h strings.h execinfo.h float.h limits.h ctype.h errno.h`)
-	PlainHeaders = strings.Fields(`
+	PlainHeaders = lazily.Words(`
 		string.h time.h math.h signal.h locale.h complex.h threads.h features.h uchar.h memory.h malloc.h`)
-	PlusHeaders = strings.Fields(`
+	PlusHeaders = lazily.Words(`
 		cassert cstdlib cstdio cstring csignal cmath cstddef cstdint iostream exception stdexcept string
 		string_view vector memory algorithm functional utility`)
-	SysHeaders = strings.Fields(`types.h cdefs.h wait.h stat.h signal.h time.h`)
+	SysHeaders = lazily.Words(`types.h cdefs.h wait.h stat.h signal.h time.h`)
 )
 
 // CAsserts matches the names of macros by which test frameworks of C and C++ assert.

@@ -1,6 +1,6 @@
 package rules
 
-import "strings"
+import "github.com/async-pipeline/async-pipeline/internal/lazily"
 
 const jsRunners = `jest|vitest|mocha|jasmine|ava|karma`
 
@@ -29,7 +29,7 @@ var javascript = Language{
 }
 
 // NodeTestLibraries are packages that tests assert with or are run by. One that ends in a slash is a scope.
-var NodeTestLibraries = strings.Fields(`
+var NodeTestLibraries = lazily.Words(`
 	jest vitest mocha chai sinon ava tap tape jasmine karma expect assert power-assert should supertest nyc
 	c8 jest-cli expect.js uvu @jest/ @vitest/ @testing-library/ @playwright/ node:assert node:test
 	assert/strict`)

@@ -1,6 +1,6 @@
 package rules
 
-import "strings"
+import "github.com/async-pipeline/async-pipeline/internal/lazily"
 
 const pyRunners = `pytest|unittest|_pytest|nose2?|doctest`
 
@@ -24,7 +24,7 @@ var python = Language{
 
 // PythonModules are modules of Python's library and of test tools. Python loads a file of that name instead, from
 // a folder that it searches first.
-var PythonModules = strings.Fields(`
+var PythonModules = lazily.Words(`
 	abc argparse array ast asyncio atexit base64 bisect builtins calendar cmath codecs collections
 	concurrent configparser contextlib copy csv ctypes dataclasses datetime decimal difflib dis doctest
 	email enum errno fnmatch fractions functools gc getpass glob gzip hashlib heapq hmac html http imaplib

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -154,7 +154,7 @@ func (s *Server) refuses(p protocol, r *http.Request, body []byte) *refusal {
 	return nil
 }
 
-var escape = lazyregexp.New(`(?s)\\(?:u([0-9a-fA-F]{4})|.)`)
+var escape = lazily.Regexp(`(?s)\\(?:u([0-9a-fA-F]{4})|.)`)
 
 // wholeText returns an error if JSON holds half a surrogate pair: many servers refuse it, and encoding/json does not.
 func wholeText(body []byte) error {

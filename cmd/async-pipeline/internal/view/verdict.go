@@ -11,7 +11,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/english"
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // Verdicts, as records have them.
@@ -37,7 +37,7 @@ func stateWord(f *fix.Fix) string {
 	return word
 }
 
-var codedReason = lazyregexp.New(`(?s)^([a-z][a-z_0-9]*): (.*)$`)
+var codedReason = lazily.Regexp(`(?s)^([a-z][a-z_0-9]*): (.*)$`)
 
 // reasonOf splits the reason of a fix without proposal into its code and the words for a person. Either may be empty.
 func reasonOf(f *fix.Fix) (code, text string) {
@@ -177,7 +177,7 @@ func onlyByName(checks []fix.Check) bool {
 		func(c fix.Check) bool { return !c.Passed && !c.CorePassed && !byName(&c) })
 }
 
-var byNameLog = lazyregexp.New(`/verify-[0-9]+-by-name-[^/]*$`)
+var byNameLog = lazily.Regexp(`/verify-[0-9]+-by-name-[^/]*$`)
 
 // byName reports whether a check ran in the copy where tests are asked for by name. Earlier versions recorded that
 // only in the name of the log.
@@ -268,7 +268,7 @@ func omitted(f *fix.Fix) []string {
 }
 
 // noWord matches text that begins with a name or with an error of Go's network, and not with an English word.
-var noWord = lazyregexp.New(`^(\S*[_/.:-]|(dial|read|write) (tcp|udp|unix))`)
+var noWord = lazily.Regexp(`^(\S*[_/.:-]|(dial|read|write) (tcp|udp|unix))`)
 
 // sentence returns text as a sentence: with a capital letter where it begins with a word, and a full stop where it
 // does not end in a command.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -46,8 +46,8 @@ func outputs(r Round) string {
 }
 
 var (
-	tookTime = lazyregexp.New(` after [0-9][0-9.a-zµ]*`)
-	outputNo = lazyregexp.New(`output:[0-9]+`)
+	tookTime = lazily.Regexp(` after [0-9][0-9.a-zµ]*`)
+	outputNo = lazily.Regexp(`output:[0-9]+`)
 )
 
 // timeless returns a result without what differs between two runs of a command that gave the same: the time it took,

@@ -9,12 +9,12 @@ import (
 	"path"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 var (
 	// Of a line in lower case. The words by which models say it, whatever is around them.
-	placeholderWords = lazyregexp.New(`(?:\.\.\.|…)\s*\(?\s*(?:the\s+)?(?:rest|remaining|remainder|existing|previous|original|other|same)\b|` +
+	placeholderWords = lazily.Regexp(`(?:\.\.\.|…)\s*\(?\s*(?:the\s+)?(?:rest|remaining|remainder|existing|previous|original|other|same)\b|` +
 		`\b(?:rest|remainder) of (?:the |this |your )?(?:\w+ )?(?:code|file|function|class|implementation|method|module|content|logic|component|tests?)s?\b.*\b(?:unchanged|same|here|remains?|omitted|stays?|as before|goes)\b|` +
 		`\b(?:rest|remainder) (?:is |was )?omitted\b|\bimplementation (?:follows|continues|unchanged)\b|` +
 		`\b(?:existing|previous|original|other|remaining) (?:code|methods?|functions?|implementation|logic|imports?|tests?|content) (?:here|unchanged|remains?|stays?|goes here|as before|omitted)\b|` +
@@ -23,8 +23,8 @@ var (
 		`\b(?:your|add|insert|put) (?:\w+ ){0,2}(?:code|logic|implementation) (?:goes )?here\b|` +
 		`\b(?:todo|fixme|xxx)\b\W*\s*(?:implement|fill (?:this )?in|complete (?:the |this )?implementation|actual implementation)`)
 	// What needs no comment around it: it is nothing else.
-	placeholderAlone = lazyregexp.New(`^(?://+|/\*+|<!--)\s*(?:\.\.\.|…)?\s*snip\b|^<(?:unchanged|omitted)\b[^<>]*>$`)
-	blanks           = lazyregexp.New(`\s+`)
+	placeholderAlone = lazily.Regexp(`^(?://+|/\*+|<!--)\s*(?:\.\.\.|…)?\s*snip\b|^<(?:unchanged|omitted)\b[^<>]*>$`)
+	blanks           = lazily.Regexp(`\s+`)
 )
 
 var commentLeads = []string{"//", "#", "/*", "--", "<!--", ";", "%", "*"}

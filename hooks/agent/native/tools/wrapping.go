@@ -8,19 +8,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/async-pipeline/async-pipeline/internal/lazyregexp"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // thinkingTags matches whole names: <analysisResult> may be an element of the file. Some models leave the > out, where
 // the tag ends with its line.
-var thinkingTags = lazyregexp.New(`^\s*<(think|thinking|reasoning|reflection|analysis)(?:\s[^<>\n]*)?[>\n]`)
+var thinkingTags = lazily.Regexp(`^\s*<(think|thinking|reasoning|reflection|analysis)(?:\s[^<>\n]*)?[>\n]`)
 
-var fenceLine = lazyregexp.New("^(```+)[ \t]*([A-Za-z0-9_+.#-]*)[ \t]*$")
+var fenceLine = lazily.Regexp("^(```+)[ \t]*([A-Za-z0-9_+.#-]*)[ \t]*$")
 
 // markdown and markup are the ends of names of files in which a fence, or an element of any name, is content.
 var (
-	markdown = strings.Fields(".md .markdown .mdown .mkd .mdx .qmd .rmd .adoc .asciidoc .rst .txt .golden .snap")
-	markup   = strings.Fields(".xml .html .htm .xhtml .svg .vue .svelte .jsx .tsx .xsd .xsl .xslt .xaml .plist .csproj " +
+	markdown = lazily.Words(".md .markdown .mdown .mkd .mdx .qmd .rmd .adoc .asciidoc .rst .txt .golden .snap")
+	markup   = lazily.Words(".xml .html .htm .xhtml .svg .vue .svelte .jsx .tsx .xsd .xsl .xslt .xaml .plist .csproj " +
 		".rss .atom .wsdl .tmpl .erb .ejs")
 )
 
@@ -33,11 +33,11 @@ func endsIn(name string, ends []string) bool {
 func stripWrapping(name, content string) (body, said string) {
 	body = content
 	var did []string
-	if rest, tag, ok := withoutThinking(body); ok && !endsIn(name, markup) && !endsIn(name, markdown) {
+	if rest, tag, ok := withoutThinking(body); ok && !endsIn(name, markup()) && !endsIn(name, markdown()) {
 		body = rest
 		did = append(did, "a <"+tag+"> block at its start")
 	}
-	if inner, ok := withoutFence(body); ok && !endsIn(name, markdown) {
+	if inner, ok := withoutFence(body); ok && !endsIn(name, markdown()) {
 		body = inner
 		did = append(did, "the fence around it")
 	}

@@ -1,0 +1,26 @@
+package lazily
+
+import "testing"
+
+func TestRegexp(t *testing.T) {
+	t.Parallel()
+	broken := Regexp("(")
+	re := Regexp("^a+$")
+	if first := re(); first != re() || !first.MatchString("aa") || first.MatchString("b") {
+		t.Error("the pattern is not what was written")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a broken pattern was compiled")
+		}
+	}()
+	broken()
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	words := Words(" a b\n\tc ")
+	if got := words(); len(got) != 3 || got[0] != "a" || got[2] != "c" || &got[0] != &words()[0] {
+		t.Errorf("%q", got)
+	}
+}
