@@ -64,10 +64,10 @@ const newFolder = "/."
 func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 	concerns := false
 	for _, t := range tasks {
-		if files.Matches(files.ParseAll(t.Outputs), strings.TrimSuffix(path, newFolder)) {
+		of := scopeOf(t)
+		if name := strings.TrimSuffix(path, newFolder); files.Matches(of.Makes, name) && !files.OnPurpose(of.In, of.Makes, name) {
 			return false
 		}
-		of := scopeOf(t)
 		if t.HasInputs() {
 			of = sees(t)
 		}
@@ -193,5 +193,5 @@ func concerned(t *pipeline.Task, of files.Scope, p string) bool {
 			return !in.Not && (files.Within(in.Folder, dir) || files.Within(dir, in.Folder))
 		})
 	}
-	return files.Matches(of.In, p) && !files.Matches(of.Makes, p)
+	return files.Matches(of.In, p) // also if it makes that: after an edit it must run
 }

@@ -24,7 +24,8 @@ func TestAffected(t *testing.T) {
 		want  string
 	}{
 		{nil, "map[]"},
-		{[]string{"README.md", "a_gen.go", "gen/x.go", "web/other"}, "map[]"},
+		{[]string{"README.md", "a_gen.go", "gen/x.txt", "web/other"}, "map[]"},
+		{[]string{"gen/x.go"}, "map[deploy:after go go:gen/x.go changed]"}, // it was edited: the task may read it before it makes it
 		{[]string{"b/a.go", "c.go"}, "map[deploy:after go go:b/a.go and 1 more changed]"},
 		{[]string{"web/src/x"}, "map[deploy:after site site:after web web:web/src/x changed]"},
 		{[]string{"web/.env"}, "map[deploy:after site site:after web web:web/.env changed]"},

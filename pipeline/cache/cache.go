@@ -10,6 +10,7 @@
 //	actions/<2 hex>/<key>   a result: its sha256 in hexadecimal, a line end, an ActionResult; written last
 //	baselines/<task>.json   of what the last pass of a task was made, to say why a later run misses; each list of
 //	                        arguments of run TASK -- ARGS has its own
+//	baselines/<task>.left   what runs of the task made since then whose result was not stored, with digests
 //	passes.json             the keys of the baselines
 //	walk, ignored.json      the last walk of the tree: files that did not change are not read again
 //	trees/<16 hex>/         these three of another tree that shares the folder, as a linked work tree of git does; its root
@@ -349,6 +350,30 @@ func (c *Cache) removeAbandoned() {
 	}
 	for _, p := range abandoned {
 		_ = os.Remove(filepath.Join(c.Config.Root, filepath.FromSlash(p))) // it is no file of anybody's
+	}
+}
+
+// Left notes what a task made that has ended and whose result is not stored, because it failed or was interrupted: a
+// later hit removes what that result lacks. It may be called for any task, and instead of Changed.
+func (c *Cache) Left(ctx context.Context, e *Entry) {
+	c.Changed()
+	if e == nil || e.Key == "" || len(e.task.Outputs) == 0 {
+		return
+	}
+	c.mu.Lock()
+	v, err := c.look(context.WithoutCancel(ctx), e.task)
+	c.mu.Unlock()
+	if err == nil {
+		there, _ := v.Outputs(e.task.Outputs)
+		c.leaves(e, there)
+	}
+}
+
+// leaves notes what a task made whose result is not stored. there are its outputs now.
+func (c *Cache) leaves(e *Entry, there []reapi.File) {
+	made := c.madeSince(e, there, c.last(e.task))
+	if len(made) > 0 {
+		_ = c.store.putLeft(e.task.Name, made) // without it these files are kept
 	}
 }
 

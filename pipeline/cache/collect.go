@@ -108,7 +108,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	gone := goneTrees(dir)
 	need := func(p string, info fs.FileInfo) {
 		folder := filepath.Dir(p)
-		if filepath.Base(folder) != "baselines" || slices.Contains(gone, filepath.Dir(folder)) {
+		if filepath.Base(folder) != "baselines" || filepath.Ext(p) != ".json" || slices.Contains(gone, filepath.Dir(folder)) {
 			return
 		}
 		var l baseline

@@ -54,6 +54,7 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 	if missing != "" {
 		there, err := doublestar.Glob(os.DirFS(c.Config.Root), missing)
 		if err == nil && len(there) == 0 {
+			c.leaves(e, outputs)
 			return &MissingOutput{missing}
 		}
 		e.NotStored = fmt.Sprintf("output %s is in folders that git ignores: name them in the pattern", missing)
@@ -61,6 +62,11 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 	}
 	blobs := map[reapi.Digest][]byte{}
 	root := reapi.Directories(inputs, func(_ string, d reapi.Digest, b []byte) { blobs[d] = slices.Clone(b) })
+	defer func() {
+		if e.NotStored != "" {
+			c.leaves(e, outputs)
+		}
+	}()
 	e.NotStored = c.changed(ctx, e, s, v, inputs, root)
 	e.Unchanged = new(e.NotStored == "")
 	e.Undeclared = c.undeclared(e, s, inputs)
@@ -106,10 +112,11 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 	if e == nil || e.Result == Off || e.Key == "" {
 		return
 	}
-	v, inputs, _, err := c.inputs(ctx, e.task, e.set)
+	v, inputs, outputs, err := c.inputs(ctx, e.task, e.set)
 	if err != nil {
 		return
 	}
+	c.leaves(e, outputs)
 	blobs := map[reapi.Digest][]byte{}
 	root := reapi.Directories(inputs, func(_ string, d reapi.Digest, b []byte) { blobs[d] = slices.Clone(b) })
 	e.Unchanged = new(c.changed(ctx, e, nil, v, inputs, root) == "")
@@ -167,11 +174,17 @@ func (c *Cache) inTheirPlace(e *Entry) bool {
 // what it read, where that decides what its inputs are.
 func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.View, inputs []reapi.File, root reapi.Digest) string {
 	auto := e.task.Auto && s != nil
+	own := files.ParseAll(e.task.Outputs)
 	if root != e.root && !auto {
-		return "its inputs changed while it ran: " + firstDifference(e.inputs, inputs)
+		p := firstDifference(e.inputs, inputs)
+		if files.Matches(own, p) {
+			return "it changed " + p + ", which is an input of it, too"
+		}
+		return "its inputs changed while it ran: " + p
 	}
 	for _, f := range inputs {
-		if v.ChangedAfter(f.Path, e.at) && f.Digest != files.NameOnly { // and back again
+		// It may have been changed back again. Of its own outputs that cannot be told: it may write what was there.
+		if v.ChangedAfter(f.Path, e.at) && f.Digest != files.NameOnly && !files.Matches(own, f.Path) {
 			return "its inputs changed while it ran: " + f.Path
 		}
 	}
@@ -282,19 +295,25 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 	if err := c.store.putAction(e.Key, r); err != nil {
 		return err
 	}
-	last := c.last(e.task)
+	e.made.Made = c.madeSince(e, outputs, c.last(e.task))
+	return c.putLast(e.task, &e.made)
+}
+
+// madeSince returns what of the outputs that are there a task made that has just run: since it began, or before, as
+// last says.
+func (c *Cache) madeSince(e *Entry, outputs []reapi.File, last *baseline) map[string]string {
 	before := make(map[string]reapi.File, len(e.before))
 	for _, f := range e.before {
 		before[f.Path] = f
 	}
-	e.made.Made = madeOf(outputs, func(f reapi.File) bool {
+	made := madeOf(outputs, func(f reapi.File) bool {
 		was, there := before[f.Path]
 		return !there || !was.Same(f) || last != nil && last.Made[f.Path] != ""
 	})
-	addFolders(e.made.Made, e.task, func(dir string) bool {
+	addFolders(made, e.task, func(dir string) bool {
 		return !before[dir].Folder && !files.HasBelow(e.before, dir) || last != nil && last.Made[dir] == madeFolder
 	})
-	return c.putLast(e.task, &e.made)
+	return made
 }
 
 // keepFiles stores contents that the store does not have.
@@ -380,8 +399,20 @@ func (c *Cache) baselineName(t *pipeline.Task) string {
 	return t.Name + " -- " + hashed(c.key, strings.Join(all, "\x00"))
 }
 
-// last returns the baseline of a task, with what it made, with any arguments; nil if there is none.
+// last returns the baseline of a task, with what it made, with any arguments, and when its result was not stored; nil if
+// there is none.
 func (c *Cache) last(t *pipeline.Task) *baseline {
+	l := c.lastStored(t)
+	if left := c.store.left(t.Name); len(left) > 0 {
+		if l == nil {
+			l = &baseline{}
+		}
+		l.Made = united(l.Made, left)
+	}
+	return l
+}
+
+func (c *Cache) lastStored(t *pipeline.Task) *baseline {
 	plain := c.store.baseline(t.Name)
 	if len(t.Run.Args) == 0 {
 		return plain
@@ -408,6 +439,7 @@ func (c *Cache) putLast(t *pipeline.Task, l *baseline) error {
 	}
 	err := c.store.putBaseline(c.baselineName(t), l)
 	if err == nil {
+		_ = os.Remove(c.store.leftPath(t.Name)) // l has it
 		c.passes.note(c.baselineName(t), l.Key)
 	}
 	return err

@@ -56,6 +56,9 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		return nil
 	}
 	last := c.last(e.task)
+	if why := lost(v, e, last); why != "" {
+		return errors.New(why)
+	}
 	wrote, changed, err := c.replace(v, e, last)
 	if changed {
 		c.Changed()
@@ -157,6 +160,37 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 		err = dirs.close()
 	}
 	return wrote, changed, err
+}
+
+// lost returns why a result is no answer, or "", by its outputs that are there. A file that no run of the task made is
+// somebody's, and is not replaced. One that may be an input, too, is to be read by the task if it is new or was edited:
+// some tasks edit files in place.
+func lost(v *files.View, e *Entry, last *baseline) string {
+	made := map[string]string{}
+	if last != nil {
+		made = last.Made
+	}
+	in := files.ParseAll(e.task.Inputs)
+	mayRead := func(f reapi.File) bool { return e.task.Auto || files.Matches(in, f.Path) }
+	stored := map[string]bool{}
+	for _, f := range e.found.Files {
+		stored[f.Path] = true
+		now, ok := v.Find(f.Path)
+		switch {
+		case !ok || f.Folder || now.Folder || now.Same(f):
+		case made[f.Path] == "":
+			return f.Path + " is there, and it did not make that"
+		case madeDigest(now) != made[f.Path] && mayRead(now) && !v.Ignored(f.Path):
+			return f.Path + " was edited, and may be an input of it"
+		}
+	}
+	there, _ := v.Outputs(e.task.Outputs)
+	for _, f := range there {
+		if !f.Folder && !stored[f.Path] && made[f.Path] == "" && mayRead(f) && !v.Ignored(f.Path) {
+			return f.Path + " is new, and may be an input of it"
+		}
+	}
+	return ""
 }
 
 // folders makes the folders of a result. One that keeps something from its group or others does so from the beginning;

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -227,6 +228,33 @@ func (s *store) putBaseline(task string, l *baseline) error {
 		return err
 	}
 	return recordfile.WriteJSON(at, l, false)
+}
+
+// leftPath returns the path of the file with what runs of a task made whose result was not stored.
+func (s *store) leftPath(task string) string {
+	return strings.TrimSuffix(s.baselinePath(task), ".json") + ".left"
+}
+
+// left returns what runs of a task made whose result was not stored, since it was stored or restored last: as
+// baseline.Made.
+func (s *store) left(task string) map[string]string {
+	b, err := recordfile.Read(s.leftPath(task), limitBlob)
+	var made map[string]string
+	if err != nil || json.Unmarshal(b, &made) != nil {
+		return nil
+	}
+	return made
+}
+
+func (s *store) putLeft(task string, made map[string]string) error {
+	if err := s.makeTree(); err != nil {
+		return err
+	}
+	at := s.leftPath(task)
+	if err := os.MkdirAll(filepath.Dir(at), 0o750); err != nil {
+		return err
+	}
+	return recordfile.WriteJSON(at, made, false)
 }
 
 // open returns secretKey, and an error if a link leads out of the store.

@@ -74,13 +74,13 @@ func (w *walker) store(ctx context.Context, t *pipeline.Task, e *cache.Entry, go
 		if got.Status == record.Passed {
 			e.NotStored = fmt.Sprintf("the service %s, which it needs, has failed", pipeline.ShownName(dead.t.Name))
 		}
-		w.r.Cache.Changed()
+		w.r.Cache.Left(ctx, e)
 		return
 	case e != nil && got.Status == record.Failed && ctx.Err() == nil:
 		w.r.Cache.Compare(ctx, e)
 		return
 	case e == nil || got.Status != record.Passed:
-		w.r.Cache.Changed()
+		w.r.Cache.Left(ctx, e)
 		return
 	case got.ProcessesLeft != nil && *got.ProcessesLeft > 0:
 		e.NotStored = "it left processes behind"

@@ -2,6 +2,7 @@ package files
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -87,6 +88,25 @@ func Matches(all []Pattern, name string) bool {
 		}
 	}
 	return false
+}
+
+// OnPurpose reports whether one of the patterns of inputs names a path on purpose that outputs match, too: it matches no
+// more than the outputs do, as src/** and src/**, or go.sum. inputs = ["**"] and outputs = ["dist/**"] mean the inputs
+// but for what is made of them.
+func OnPurpose(inputs, outputs []Pattern, name string) bool {
+	for i := range inputs {
+		p := &inputs[i]
+		wider := func(o Pattern) bool { return o.match(name) && !p.within(&o) }
+		if !p.Not && p.match(name) && !slices.ContainsFunc(outputs, wider) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether it is plain that p matches no more than o does, of what is near p.
+func (p *Pattern) within(o *Pattern) bool {
+	return p.Plain || p.text == o.text || Within(p.Folder, o.Folder) && (o.All || p.Folder != o.Folder)
 }
 
 // An index finds the patterns that may match a path without trying them all.

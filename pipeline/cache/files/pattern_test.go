@@ -34,3 +34,32 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 }
+
+// What inputs and outputs both match is an input where the inputs say no more than that.
+func TestOnPurpose(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		inputs, outputs, name string
+		want                  bool
+	}{
+		{"src/**", "src/**", "src/a", true},
+		{"**", "**", "src/a", true},
+		{"go.sum", "go.sum", "go.sum", true},
+		{"dist/part.js", "dist/**", "dist/part.js", true},
+		{"dist/in/*", "dist/**", "dist/in/a", true},
+		{"src/*.go", "src/**", "src/a.go", true},
+		{"src/*.go", "src/*.go", "src/a.go", true},
+		{"**", "dist/**", "dist/a", false},
+		{"*", "a", "a", false},
+		{"src/**", "src/*.gen.go", "src/a.gen.go", false},
+		{"src/**", "src/gen/**", "src/gen/a", false},
+		{"dist/**", "dist/*.js|dist/**", "dist/a.js", false}, // *.js is a part of it
+		{"src/**|!src/a", "src/**", "src/b", true},
+		{"lib/**", "src/**", "src/a", false},
+	} {
+		in, out := ParseAll(strings.Split(tt.inputs, "|")), ParseAll(strings.Split(tt.outputs, "|"))
+		if got := OnPurpose(in, out, tt.name); got != tt.want {
+			t.Errorf("%s, %s, %s: %v", tt.inputs, tt.outputs, tt.name, got)
+		}
+	}
+}

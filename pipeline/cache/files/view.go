@@ -90,6 +90,12 @@ func (v *View) Find(p string) (reapi.File, bool) {
 	return v.files[i], true
 }
 
+// Ignored reports whether git ignores a file that was found.
+func (v *View) Ignored(p string) bool {
+	i, ok := v.place(p)
+	return ok && v.ignored[i]
+}
+
 func (v *View) place(p string) (int, bool) {
 	return slices.BinarySearchFunc(v.files, p, func(f reapi.File, p string) int { return strings.Compare(f.Path, p) })
 }
@@ -105,7 +111,8 @@ func (v *View) below(dir string) (from, to int) {
 }
 
 // Inputs returns the files that patterns choose, without folders, the last pattern that matches a path deciding; own
-// are the outputs of the task itself. What it returns must not be changed.
+// are the outputs of the task itself, which are inputs only where that is on purpose. What it returns must not be
+// changed.
 func (v *View) Inputs(root string, texts, own []string) ([]reapi.File, error) {
 	key := strings.Join(texts, "\x00") + "\x00\x00" + strings.Join(own, "\x00")
 	if c, ok := v.chosen[key]; ok && (v.only == nil || !c.links && c.err == nil) {
@@ -142,7 +149,7 @@ func (v *View) choose(root string, all, own []Pattern) ([]reapi.File, error) {
 	n := 0
 	for i := range in {
 		f := &v.files[first+i]
-		in[i] = in[i] && !f.Folder && (len(own) == 0 || !Matches(own, f.Path))
+		in[i] = in[i] && !f.Folder && (len(own) == 0 || !Matches(own, f.Path) || OnPurpose(all, own, f.Path))
 		if in[i] {
 			n++
 		}
