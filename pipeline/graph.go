@@ -13,7 +13,7 @@ type Graph struct {
 }
 
 // Select returns the graph of the named jobs and tasks and all that they depend on; with only, without what they
-// depend on and without the edges to it. The name of a task with several instances selects them all. No names select
+// depend on. A task that depends on another by way of tasks that are left out waits for it all the same. The name of a task with several instances selects them all. No names select
 // the job "default" if there is one, else every task. Dependencies come first, otherwise tasks are in file order. The
 // error is an Errors: a name that is neither a job nor a task, with a suggestion, or tasks that wait for each other,
 // with the whole cycle.
@@ -34,14 +34,7 @@ func Select(c *Config, names []string, only bool) (*Graph, error) {
 			continue
 		}
 		g.tasks = append(g.tasks, t)
-		var deps []int
-		for _, d := range t.DependsOn {
-			if j, ok := at[d]; ok && picked[j] {
-				deps = append(deps, j)
-			}
-		}
-		slices.Sort(deps)
-		for _, j := range slices.Compact(deps) {
+		for _, j := range nearest(c, at, picked, t) {
 			g.deps[t.Name] = append(g.deps[t.Name], c.Tasks[j].Name)
 		}
 	}
@@ -49,6 +42,29 @@ func Select(c *Config, names []string, only bool) (*Graph, error) {
 		return nil, Errors{*err}
 	}
 	return g, nil
+}
+
+// nearest returns the places of the picked tasks that t depends on, directly or by way of tasks that are not picked,
+// in file order.
+func nearest(c *Config, at map[string]int, picked []bool, t *Task) (found []int) {
+	seen := map[string]bool{}
+	var visit func(from *Task)
+	visit = func(from *Task) {
+		for _, name := range from.DependsOn {
+			j, ok := at[name]
+			switch {
+			case !ok || seen[name]:
+			case !picked[j]:
+				seen[name] = true
+				visit(c.Tasks[j])
+			case name != t.Name || from == t: // validate tells of a cycle by way of others
+				found = append(found, j)
+			}
+		}
+	}
+	visit(t)
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // pick marks the tasks that were named, by their place in the file.

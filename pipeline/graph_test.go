@@ -51,7 +51,7 @@ func TestSelect(t *testing.T) {
 		{"task and job, no doubles", shop, "ci gen test", false, "lint gen build test"},
 		{"the job default", shop, "", false, "lint"},
 		{"every task", config("b: c", "a:", "c:"), "", false, "a c b"},
-		{"only", shop, "test gen", true, "test gen"},
+		{"only keeps the order of what is left out between", shop, "test gen", true, "gen test"},
 		{"only keeps edges inside", shop, "test build", true, "build test"},
 		{"only ignores a job's dependencies", shop, "ci", true, "test lint"},
 		{"an empty file", config(), "", false, ""},
