@@ -182,6 +182,11 @@ func (p *Past) stale(ctx context.Context, k *cache.Cache, secrets *redact.Set, t
 	if err != nil {
 		return err.Error(), nil //nolint:nilerr // a reason to run again
 	}
+	if len(changed) == 0 && t.Cache.NoOutputs && len(t.Outputs) > 0 { // only the cache knows whether they are as it made them
+		if e := k.Look(ctx, t); e != nil && e.Result == cache.Miss {
+			changed = e.Why
+		}
+	}
 	return secrets.String((&cache.Entry{Why: changed}).Reason()), nil
 }
 
