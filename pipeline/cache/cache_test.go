@@ -463,6 +463,14 @@ func TestChangedMeanwhile(t *testing.T) {
 	}{
 		{func() { time.Sleep(50 * time.Millisecond); p.write("src/a", "b"); p.write("src/a", "a") }, "its inputs changed while it ran: src/a"},
 		{func() { must(t, os.WriteFile(filepath.Join(top, "join"), []byte("v2"), 0o755)) }, "its programs or its environment changed while it ran"},
+		{func() {
+			time.Sleep(50 * time.Millisecond)
+			join, aside := filepath.Join(top, "join"), filepath.Join(top, "aside")
+			must(t, os.Rename(join, aside))
+			must(t, os.WriteFile(join, []byte("v3"), 0o755))
+			must(t, os.Rename(aside, join))
+		}, "the program join changed while it ran"},
+		{func() { time.Sleep(50 * time.Millisecond) }, ""},
 		{func() {}, ""},
 	} {
 		k := p.cache()

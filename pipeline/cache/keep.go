@@ -81,6 +81,9 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 			return nil
 		}
 	}
+	if e.NotStored = v.Unstored(files.ParseAll(e.task.Outputs)); e.NotStored != "" {
+		return nil
+	}
 	if name := linked(outputs, e.task.Outputs); name != "" {
 		e.NotStored = name + " is a link: what is behind it is not seen"
 		return nil
@@ -204,6 +207,14 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 	}
 	if now, err := c.describe(ctx, e.task, d, of, set, nil); err != nil || now.Key != was {
 		return "its programs or its environment changed while it ran"
+	}
+	for _, p := range d.Programs {
+		if c.ownProgram(own, p) || slices.ContainsFunc(e.task.Tools, func(t pipeline.Tool) bool { return t.Name == p.Name }) {
+			continue
+		}
+		if c.programs.changedAfter(p.Path, e.at) { // and back again
+			return "the program " + p.Name + " changed while it ran"
+		}
 	}
 	return ""
 }

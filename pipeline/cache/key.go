@@ -112,8 +112,8 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root rea
 	}
 	own := files.ParseAll(t.Outputs)
 	for _, p := range d.Programs {
-		if rel, err := filepath.Rel(c.Config.Root, p.Path); err == nil && files.Matches(own, filepath.ToSlash(rel)) {
-			continue // it makes that itself
+		if c.ownProgram(own, p) {
+			continue
 		}
 		digest, err := c.programs.digest(ctx, p.Path)
 		if err != nil {
@@ -148,6 +148,12 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root rea
 	}
 	l.Key = reapi.DigestOf(reapi.EncodeAction(reapi.DigestOf(cmd.Encode()), root, platform)).Hash
 	return l, nil
+}
+
+// ownProgram reports whether a task with the outputs own makes a program itself.
+func (c *Cache) ownProgram(own []files.Pattern, p Program) bool {
+	rel, err := filepath.Rel(c.Config.Root, p.Path)
+	return err == nil && files.Matches(own, filepath.ToSlash(rel))
 }
 
 // inputs returns the input root of a task: its inputs, which are set or those that it declares, what its file functions

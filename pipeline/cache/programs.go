@@ -66,6 +66,13 @@ func (p *programs) digest(ctx context.Context, path string) (string, error) {
 	return now.Digest, nil
 }
 
+// changedAfter reports whether a file was changed in any way after at, in ns since 1970, and before digest saw it last.
+func (p *programs) changedAfter(path string, at int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known[path].Ctime > at
+}
+
 func factOf(st *unix.Stat_t) programFact {
 	return programFact{
 		Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(), //nolint:unconvert // signed elsewhere

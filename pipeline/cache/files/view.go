@@ -191,6 +191,22 @@ func (v *View) Unreadable(in func(p string) bool) error {
 	return nil
 }
 
+// Unstored returns what of the outputs that patterns match a result cannot have, and why, or "".
+func (v *View) Unstored(outputs []Pattern) string {
+	for _, b := range v.broken {
+		if !Matches(outputs, b.Path) {
+			continue
+		}
+		switch b.Why {
+		case "special":
+			return b.Path + " is no file, folder or link"
+		case "unreadable":
+			return b.Path + " cannot be read"
+		}
+	}
+	return ""
+}
+
 // ChangedAfter reports whether a file was changed in any way after at, in ns since 1970.
 func (v *View) ChangedAfter(p string, at int64) bool {
 	if v.latest <= at {
