@@ -66,10 +66,17 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	s := &store{dir: dir}
 	var actions []action
 	blobs := map[string]fs.FileInfo{}
+	old := oldFiles(dir, tempPrefix+"*", now.Add(-young))
 	each := func(folder string, do func(path string, info fs.FileInfo)) error {
 		err := filepath.WalkDir(filepath.Join(dir, folder), func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return nil //nolint:nilerr // removed meanwhile
+			}
+			if isTemp(d.Name()) {
+				if info, err := d.Info(); err == nil && now.Sub(info.ModTime()) > young {
+					old = append(old, p)
+				}
+				return nil
 			}
 			// What is not named as ours is not ours: somebody may have chosen a folder that has other things too.
 			if folder != "baselines" && folder != treesFolder && !reapi.IsHash(d.Name()) {
@@ -104,7 +111,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	used := map[string]bool{}
 	// What nobody used for long, of arguments and of roots that may be gone: there is no end of those. What is needed of
 	// outcomes is made of the records again. What is known of the tree of a root that is gone is of no use.
-	old := oldFiles(dir, "outcomes-*.json", now.Add(-age))
+	old = append(old, oldFiles(dir, "outcomes-*.json", now.Add(-age))...)
 	gone := goneTrees(dir)
 	need := func(p string, info fs.FileInfo) {
 		folder := filepath.Dir(p)
@@ -170,6 +177,15 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	}
 	done.Left = sum
 	return done, nil
+}
+
+// tempPrefix is what a file is called before it is whole: see recordfile.Write.
+const tempPrefix = ".tmp-"
+
+// isTemp reports whether a name in the store is that of a file that was not whole when its writer was killed: renameio
+// puts a dot before the name and digits behind it.
+func isTemp(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) || len(name) > 65 && name[0] == '.' && reapi.IsHash(name[1:65])
 }
 
 // goneTrees returns the folders of trees in the cache in dir whose roots are gone.

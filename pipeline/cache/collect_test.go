@@ -32,6 +32,11 @@ func TestCollect(t *testing.T) {
 	for _, name := range []string{gone, kept} {
 		must(t, os.WriteFile(name, []byte("{}"), 0o600))
 	}
+	halves := []string{".tmp-1", "baselines/.tmp-2", "cas/." + strings.Repeat("a", 64) + "123"}
+	for i, name := range halves { // of writers that were killed
+		halves[i] = filepath.Join(p.dir, name)
+		must(t, os.WriteFile(halves[i], []byte("half"), 0o600))
+	}
 	for _, name := range []string{old[0], gone} {
 		must(t, os.Chtimes(name, time.Now(), time.Now().Add(-2*MaxAge)))
 	}
@@ -48,6 +53,9 @@ func TestCollect(t *testing.T) {
 	}
 	if !fileExists(filepath.Join(p.dir, "actions/x")) || !fileExists(filepath.Join(p.dir, "cas/notes.txt")) {
 		t.Error("what is not ours is gone")
+	}
+	if slices.ContainsFunc(halves, fileExists) {
+		t.Error("what is half written stays for ever")
 	}
 	if fileExists(gone) || !fileExists(kept) {
 		t.Error("of outcomes, what is old does not go, or more does")
