@@ -250,6 +250,9 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set
 		if err != nil {
 			return err
 		}
+		if len(inputs) == 0 && !e.task.Auto {
+			return errors.New("no file matches its inputs")
+		}
 		root := reapi.Directories(inputs, nil)
 		made, err := c.describe(ctx, e.task, d, root, set, nil)
 		if err != nil {
@@ -371,9 +374,8 @@ func (c *Cache) Left(ctx context.Context, e *Entry) {
 
 // leaves notes what a task made whose result is not stored. there are its outputs now.
 func (c *Cache) leaves(e *Entry, there []reapi.File) {
-	made := c.madeSince(e, there, c.last(e.task))
-	if len(made) > 0 {
-		_ = c.store.putLeft(e.task.Name, made) // without it these files are kept
+	if made := madeSince(e, there, nil); len(made) > 0 {
+		_ = c.store.putLeft(e.task.Name, united(c.store.left(e.task.Name), made)) // without it these files are kept
 	}
 }
 

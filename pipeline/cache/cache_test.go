@@ -499,6 +499,7 @@ func TestRandom(t *testing.T) {
 		)
 		p.write("src/x0", "")
 		p.write("lib/l", "")
+		p.write("src/always", "") // a task without any file among its inputs is not cached
 		p.run()
 		files := []string{"src/x0", "src/x1", "src/d/y", "lib/l", "lib/m", "other/z", "gen/a", "gen/b/out"}
 		damaged := false

@@ -32,10 +32,10 @@ func (m *MissingOutput) Error() string { return "output " + m.Pattern + " missin
 // Store stores the result of a task that has just passed; log is the file with what it printed. The error is a
 // *MissingOutput: the task has failed. Everything else that goes wrong is in e.NotStored.
 func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Duration) error {
+	c.Changed()
 	if e == nil || e.Result == Off {
 		return nil
 	}
-	c.Changed()
 	if e.NotWhole != "" {
 		e.NotStored = e.NotWhole
 		return nil
@@ -306,13 +306,13 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 	if err := c.store.putAction(e.Key, r); err != nil {
 		return err
 	}
-	e.made.Made = c.madeSince(e, outputs, c.last(e.task))
+	e.made.Made = madeSince(e, outputs, c.last(e.task))
 	return c.putLast(e.task, &e.made)
 }
 
 // madeSince returns what of the outputs that are there a task made that has just run: since it began, or before, as
 // last says.
-func (c *Cache) madeSince(e *Entry, outputs []reapi.File, last *baseline) map[string]string {
+func madeSince(e *Entry, outputs []reapi.File, last *baseline) map[string]string {
 	before := make(map[string]reapi.File, len(e.before))
 	for _, f := range e.before {
 		before[f.Path] = f

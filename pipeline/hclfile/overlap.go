@@ -1,6 +1,7 @@
 package hclfile
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -24,7 +25,7 @@ type outputsAt struct {
 }
 
 // overlaps adds a fault for outputs of which the patterns alone show that another task makes them too: a restored result
-// of one would undo the other's. It sees equal patterns, and what is in a folder that another claims with FOLDER/**.
+// of one would undo the other's. It sees equal patterns, and what is in a folder that another claims with FOLDER or FOLDER/**.
 func (r *tasks) overlaps() {
 	const below = "/**"
 	by := map[string]string{} // pattern: the task that has it
@@ -46,7 +47,8 @@ func (r *tasks) overlaps() {
 				literal = o[:i] // the rest of a name is no folder: only what is before its last slash counts
 			}
 			for dir := path.Dir(literal + "x"); dir != "."; dir = path.Dir(dir) {
-				if other := by[dir+below]; other != "" && other != c.task.Name && o != dir+below {
+				other := cmp.Or(by[dir+below], by[dir])
+				if other != "" && other != c.task.Name && o != dir+below {
 					r.overlap(c, o, other)
 					break
 				}

@@ -142,6 +142,8 @@ func TestAgentTaskCached(t *testing.T) {
 	tasks := reviewed("review.txt")
 	tasks[0].Inputs, tasks[0].Cache.Disabled = []string{"src/*"}, false
 	r := runOf(t, tasks...)
+	check(t, os.Mkdir(filepath.Join(r.Config.Root, "src"), 0o700))
+	check(t, os.WriteFile(filepath.Join(r.Config.Root, "src", "a"), nil, 0o600))
 	r.Agent = says("answer\n", &asked)
 	r.Config.Agents = []*pipeline.Agent{{Name: "a", Model: &pipeline.ModelAgent{Provider: "openai", Model: "m"}}}
 	again := func() (record.Task, *record.Sealed) {

@@ -48,10 +48,33 @@ type Memory struct {
 	digest  string   // of decides
 	stale   bool     // what is stored is older than known
 
+	more folders // in which there is something that no task wants: they are not empty
+
 	temporary struct { // files that begin with TempPrefix: several workers find them
 		sync.Mutex
 		paths []string
 	}
+}
+
+// A folders is a set of folders, which several workers fill in.
+type folders struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+func (f *folders) add(dir string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all == nil {
+		f.all = map[string]bool{}
+	}
+	f.all[dir] = true
+}
+
+func (f *folders) has(dir string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.all[dir]
 }
 
 // TempPrefix begins the name of a file that is being restored. Its maker's process follows: see process.MakerOf. Such a
@@ -220,7 +243,13 @@ func (m *Memory) walk(ctx context.Context, only []string) (*tree.Manifest, error
 			m.temporary.Unlock()
 			return true
 		}
-		if Ours(p) || !m.wanted.wants(p, isDir) && (isDir || !IsRules(p)) { // see unknown
+		if Ours(p) {
+			return true
+		}
+		if !m.wanted.wants(p, isDir) && (isDir || !IsRules(p)) { // see unknown
+			if dir := Parent(p); m.wanted.chosen(dir) {
+				m.more.add(dir)
+			}
 			return true
 		}
 		return isIgnored(m.ignore.Top, p) && !m.named.names(p, isDir)

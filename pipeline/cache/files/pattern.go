@@ -17,7 +17,8 @@ type Pattern struct {
 	Folder string // the part before the first wildcard, without what follows the last slash; of a text without wildcards, all
 	suffix string // where the text is folder/**/*suffix: what a name must end with
 	All    bool   // the text is folder/**
-	Plain  bool   // it has no wildcard
+	Plain  bool   // it has no wildcard: it matches a file, or a folder with all that is in it
+	exact  bool   // of those, it matches the path and nothing else
 	flat   bool   // the text is folder/*
 }
 
@@ -25,6 +26,9 @@ type Pattern struct {
 func Parse(text string) Pattern {
 	p := Pattern{}
 	p.text, p.Not = strings.CutPrefix(text, "!")
+	if p.text == "." {
+		p.text = "**"
+	}
 	base, rest := doublestar.SplitPattern(p.text)
 	if !strings.ContainsAny(p.text, `*?[{\`) {
 		p.Plain, p.Folder = true, p.text
@@ -41,13 +45,13 @@ func Parse(text string) Pattern {
 }
 
 // Exactly returns a pattern that matches one path only, whatever characters it has.
-func Exactly(path string) Pattern { return Pattern{text: path, Plain: true, Folder: path} }
+func Exactly(path string) Pattern { return Pattern{text: path, Plain: true, exact: true, Folder: path} }
 
 // match reports whether a path matches.
 func (p *Pattern) match(name string) bool {
 	switch {
 	case p.Plain:
-		return name == p.text
+		return name == p.text || !p.exact && Within(name, p.text)
 	case p.Folder != "" && !Within(name, p.Folder):
 		return false
 	case p.All:
@@ -96,7 +100,7 @@ func Matches(all []Pattern, name string) bool {
 func OnPurpose(inputs, outputs []Pattern, name string) bool {
 	for i := range inputs {
 		p := &inputs[i]
-		wider := func(o Pattern) bool { return o.match(name) && !p.within(&o) }
+		wider := func(o Pattern) bool { return o.match(name) && !p.within(&o, name) }
 		if !p.Not && p.match(name) && !slices.ContainsFunc(outputs, wider) {
 			return true
 		}
@@ -104,9 +108,9 @@ func OnPurpose(inputs, outputs []Pattern, name string) bool {
 	return false
 }
 
-// within reports whether it is plain that p matches no more than o does, of what is near p.
-func (p *Pattern) within(o *Pattern) bool {
-	return p.Plain || p.text == o.text || Within(p.Folder, o.Folder) && (o.All || p.Folder != o.Folder)
+// within reports whether it is clear that p matches no more than o does, of what is near name.
+func (p *Pattern) within(o *Pattern, name string) bool {
+	return p.text == name || p.text == o.text || Within(p.Folder, o.Folder) && (o.All || o.Plain || p.Folder != o.Folder)
 }
 
 // An index finds the patterns that may match a path without trying them all.
@@ -159,6 +163,11 @@ func (x *index) some(name string, ok func(p *Pattern) bool) bool {
 // may be a link to one.
 func (x *index) wants(name string, isDir bool) bool {
 	return x.ways[name] || x.some(name, func(p *Pattern) bool { return p.match(name) || isDir && !p.Plain && !p.flat })
+}
+
+// chosen reports whether a pattern matches a path.
+func (x *index) chosen(name string) bool {
+	return x.some(name, func(p *Pattern) bool { return p.match(name) })
 }
 
 // names reports whether a pattern names a path or what may be below it: by a folder that holds it, or altogether.

@@ -19,6 +19,9 @@ func TestPatterns(t *testing.T) {
 		{"** !**/*.md keep.md", "a keep.md", "b.md c/d.md", "the last that matches decides"},
 		{"a/*.{c,h}", "a/x.c a/x.h", "a/b/x.c a/x.o", "braces"},
 		{"a.txt", "a.txt", "b/a.txt aXtxt", "a name"},
+		{".", "a b/c", "", "the root by its name"},
+		{"src", "src src/a src/b/c", "srcs srcs/a a/src", "a folder by its name"},
+		{"** !vendor", "a vendors/a", "vendor vendor/a", "all but a folder"},
 		{`a\*`, "a*", "ab", "an escaped star"},
 	} {
 		all := ParseAll(strings.Fields(c.patterns))
@@ -56,6 +59,9 @@ func TestOnPurpose(t *testing.T) {
 		{"dist/**", "dist/*.js|dist/**", "dist/a.js", false}, // *.js is a part of it
 		{"src/**|!src/a", "src/**", "src/b", true},
 		{"lib/**", "src/**", "src/a", false},
+		{"src", "src/a.gen.go", "src/a.gen.go", false},
+		{"src", "src", "src/a", true},
+		{"src/in", "src", "src/in/a", true},
 	} {
 		in, out := ParseAll(strings.Split(tt.inputs, "|")), ParseAll(strings.Split(tt.outputs, "|"))
 		if got := OnPurpose(in, out, tt.name); got != tt.want {

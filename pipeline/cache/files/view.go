@@ -26,6 +26,7 @@ type View struct {
 	ignored []bool       // of files: git ignores it
 	broken  []tree.Omitted
 	top     []string // the ignored paths, topmost, sorted; a folder without its slash
+	more    *folders // these are not empty, although nothing in them was looked at
 	only    []string // what else is in it may have changed since; nil: nothing may
 
 	chosen map[string]choice // by patterns, joined
@@ -40,7 +41,7 @@ type choice struct {
 
 // view makes a view of a walk.
 func (m *Memory) view(found *tree.Manifest) *View {
-	v := &View{top: m.ignore.Top, broken: found.Omitted, chosen: map[string]choice{}}
+	v := &View{top: m.ignore.Top, broken: found.Omitted, more: &m.more, chosen: map[string]choice{}}
 	v.files, v.changed = make([]reapi.File, 0, len(found.Entries)), make([]int64, 0, len(found.Entries))
 	for i := range found.Entries {
 		e := &found.Entries[i]
@@ -275,7 +276,7 @@ func (v *View) WithTargets(root string, covered func(dir string) bool, files []r
 
 // covered reports whether patterns choose all of a folder, but for what others take away.
 func covered(all []Pattern, dir string) bool {
-	return slices.ContainsFunc(all, func(p Pattern) bool { return p.All && !p.Not && Within(dir, p.Folder) })
+	return slices.ContainsFunc(all, func(p Pattern) bool { return (p.All || p.Plain) && !p.Not && Within(dir, p.Folder) })
 }
 
 // readFile reads a file in the root that the walk did not, and no link to one.
@@ -306,7 +307,8 @@ func (v *View) Outputs(texts []string) (files []reapi.File, missing string) {
 	for i := range all {
 		from, to := v.below(all[i].Folder)
 		for n := from; n < to; n++ {
-			if all[i].match(v.files[n].Path) {
+			f := &v.files[n]
+			if all[i].match(f.Path) && (!f.Folder || !v.more.has(f.Path)) {
 				found[i], in[n] = true, true
 			}
 		}
