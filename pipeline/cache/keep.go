@@ -155,6 +155,9 @@ func (c *Cache) inTheirPlace(e *Entry) bool {
 		dirs[p.Folder] = true
 	}
 	at := func(p string) string { return filepath.Join(c.Config.Root, filepath.FromSlash(p)) }
+	if unix.Access(c.Config.Root, unix.W_OK|unix.X_OK) != nil && len(dirs) > 0 {
+		return true
+	}
 	for p, file := range made {
 		if file && recordfile.IsFolder(at(p)) {
 			return true

@@ -25,6 +25,7 @@ type View struct {
 	latest  int64        // of changed
 	ignored []bool       // of files: git ignores it
 	broken  []tree.Omitted
+	repos   []string // folders below the root that have a .git
 	top     []string // the ignored paths, topmost, sorted; a folder without its slash
 	more    *folders // these are not empty, although nothing in them was looked at
 	only    []string // what else is in it may have changed since; nil: nothing may
@@ -41,7 +42,7 @@ type choice struct {
 
 // view makes a view of a walk.
 func (m *Memory) view(found *tree.Manifest) *View {
-	v := &View{top: m.ignore.Top, broken: found.Omitted, more: &m.more, chosen: map[string]choice{}}
+	v := &View{top: m.ignore.Top, broken: found.Omitted, repos: found.Repos, more: &m.more, chosen: map[string]choice{}}
 	v.files, v.changed = make([]reapi.File, 0, len(found.Entries)), make([]int64, 0, len(found.Entries))
 	for i := range found.Entries {
 		e := &found.Entries[i]
@@ -203,6 +204,11 @@ func (v *View) Unstored(outputs []Pattern) string {
 			return b.Path + " is no file, folder or link"
 		case "unreadable":
 			return b.Path + " cannot be read"
+		}
+	}
+	for _, dir := range v.repos {
+		if git := dir + "/.git"; Matches(outputs, git) {
+			return git + " is never stored"
 		}
 	}
 	return ""
