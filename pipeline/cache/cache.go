@@ -1,6 +1,6 @@
 // Package cache stores what tasks that passed made and printed, and finds it again by what they were made of. A task
 // with inputs is one Action of the Remote Execution API v2: its command, its built environment, its directory, its
-// inputs and the outputs of what it depends on as one Directory, the programs it runs, the platform. The digest of
+// inputs and the outputs of what it depends on as one Directory, the programs it runs, the platform, its name. The digest of
 // that is its key. Timeout, retry, description, absolute paths, other tasks and its own outputs are not in it.
 //
 // The store may be deleted at any moment, also while a run is at work; the worst is that a task runs again. What is

@@ -105,6 +105,8 @@ func (c *Cache) describe(ctx context.Context, t *pipeline.Task, d Task, root rea
 	}
 	slices.SortFunc(cmd.Env, func(a, b reapi.Pair) int { return strings.Compare(a.Name, b.Name) })
 	l.Platform["os"], l.Platform["arch"], l.Platform["sandbox"] = runtime.GOOS, runtime.GOARCH, d.Sandbox
+	// Two tasks with one command may find another world, as before and after a migration, and instances may repeat a test.
+	l.Platform["task"] = t.Name
 	for _, a := range d.Agent {
 		if l.Platform[a.Name] = a.Value; !a.Plain {
 			l.Platform[a.Name] = hashed(c.key, a.Value)
