@@ -41,7 +41,7 @@ var (
 		hidden,
 	}
 	perText = []func(*edit) findings{
-		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cLibraryExits, cReplacements,
+		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cLibraryExits, libraryEnds, cReplacements,
 		replacements, pyEquals, rustExits, rustEqual, detections, catchAlls, deadCode,
 	}
 )

@@ -117,6 +117,24 @@ var cRules = []Rule{
 		NoMatch: []string{"syscall(SYS_gettid);", `__asm__("pause");`},
 	},
 	{
+		ID: "c/wrapped", Kind: ExitSwallowed, In: Production, Caps: true, Say: "takes the place of what ends a process",
+		Pattern: `\b__(?:wrap|real)_(?:_*assert\w*|abort|raise|_?[eE]xit|quick_exit)\b.*`,
+		Match:   []string{"void __wrap___assert_fail(void) {}", "int __wrap_abort(void) { return 0; }"},
+		NoMatch: []string{"void *__wrap_malloc(size_t n) {", "wrap_assert(x);"},
+	},
+	{
+		ID: "c/leaves-by-assembly", Kind: ExitSwallowed, In: Production, On: Strings, Caps: true, Say: "returns past the compiler",
+		Pattern: `\b(?:__asm__|__asm|asm)\b.*"[^"]*(?:\bleave\b|\bret\b|%%?[re]sp\b|\bjmp\b).*`,
+		Match:   []string{`__asm__ volatile("leave; xor %%eax, %%eax; ret");`},
+		NoMatch: []string{`__asm__ volatile("pause");`, `asm("mfence" ::: "memory");`, `__asm__("rdtsc" : "=a"(lo), "=d"(hi));`},
+	},
+	{
+		ID: "c/sanitizer-options", Kind: ExitSwallowed, In: Production, Caps: true, Say: "tells a sanitizer what to let pass",
+		Pattern: `\b__(?:a|l|ub|t|m|hwa)san_(?:default_options|default_suppressions|is_turned_off|set_error_report_callback|on_error)\b.*`,
+		Match:   []string{`const char *__asan_default_options(void) { return "exitcode=0"; }`, "int __lsan_is_turned_off(void) { return 1; }"},
+		NoMatch: []string{"__asan_poison_memory_region(p, n);", "__lsan_do_leak_check();"},
+	},
+	{
 		ID: "c/test-symbol", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bdlsym\s*\([^,]*,\s*"(?:test|[^"]*_test)|\bweak\b.*\btest_\w+\s*\(|\btest_\w+\s*\([^;]*\bweak\b`,
 		Match:   []string{`if (dlsym(0, "test_price")) {`, "extern int test_price(void) __attribute__((weak));"},

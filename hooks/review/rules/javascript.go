@@ -25,6 +25,14 @@ var javascript = Language{
 	Asks: `\brequire\.(?:cache|main)\b|\bmodule\.(?:children|parent)\b|\bModule\._cache\b|\]\s*=\s*process\.argv\b` +
 		`|\bprocess\.(?:mainModule|moduleLoadList|title|argv0|execArgv|ppid)\b` +
 		`|\bprocess\.argv\s*(?:\[\s*1\s*\]|\.at\(\s*1|\.(?:some|find|join|every)\b)`,
+	Ends: `\bprocess\s*(?:\?\.|\.)\s*(?:exit|reallyExit)\b\s*(?:\?\.)?|\bprocess\.exitCode\s*=[^=]\s*` +
+		`|\bprocess\s*\[\s*['"](?:exit|reallyExit)['"]\s*\]\s*`,
+	Badly: `^(?:\(\s*(?:[1-9]\d*\s*\)|(?:\w+\.)*(?:e|err\w*|error\w*|\w*[cC]ode|\w*[sS]tatus|rc|ret\w*)\b|[^)]*\?)` +
+		`|[1-9]|(?:\w+\.)*\w*(?:[cC]ode|[sS]tatus)\b|[^;]*\?|[^(\d\s])`,
+	Program: `\A#!|\bprocess\.(?:argv|exit|exitCode|stdin)\b|\brequire\.main\b|\bimport\.meta\.(?:main|url|dirname|filename)\b` +
+		`|['"](?:commander|yargs|minimist|cac|meow|(?:node:)?(?:readline|worker_threads|child_process|cluster))['"]` +
+		`|\.listen\(|\bSIG(?:TERM|INT)\b|\bparseArgs\b`,
+	Asked: `(?i)\b(?:usage|help|version|argv|SIGINT|SIGTERM|SIGHUP|shutdown|server|quit|daemon)\b`,
 	Rules: javascriptRules,
 }
 
@@ -207,6 +215,26 @@ var javascriptRules = []Rule{
 		Pattern: `\bObject\.defineProperty\s*\(\s*process\s*,.*`,
 		Match:   []string{"Object.defineProperty(process, 'exitCode', {})"},
 		NoMatch: []string{"Object.defineProperty(o, 'a', {})"},
+	},
+	{
+		ID: "js/domain", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, Say: catchesAll, Once: true,
+		Pattern: `(?:\brequire\s*\(|\bfrom|\bimport\s*\(?)\s*['"](?:node:)?domain['"].*`,
+		Match:   []string{"const d = require('domain').create()", `import domain from "node:domain";`},
+		NoMatch: []string{"require('./domain')", "import { domain } from './domains.js'"},
+	},
+	{
+		ID: "js/never-settles", Kind: ExitSwallowed, In: Production, Caps: true, Say: "never settles, and node ends with success",
+		Unless: `\bSuspense\b|\bprocess\.(?:argv|stdin)\b|\.listen\(|\bSIG(?:TERM|INT)\b`,
+		Pattern: `\bnew\s+Promise\s*\(\s*(?:async\s*)?(?:\([^()]*\)\s*=>|\w+\s*=>|function\s*\w*\s*\([^()]*\))\s*(?:\{\s*\}` +
+			`|undefined|null|void 0)\s*\)`,
+		Match:   []string{"return new Promise(() => {});", "new Promise(function (done) { })", "new Promise((resolve) => undefined)"},
+		NoMatch: []string{"new Promise((resolve) => setTimeout(resolve, 1))", "new Promise((resolve) => {", "p.then(() => {})"},
+	},
+	{
+		ID: "js/then-does-nothing", Kind: ExitSwallowed, In: Production, Caps: true, Say: "never settles, and node ends with success",
+		Pattern: `(?:[{,]\s*|^\s*)(?:async\s+)?then\s*(?:\([^()]*\)\s*|:\s*(?:function\s*\w*\s*\([^()]*\)|(?:\([^()]*\)|\w+)\s*=>)\s*)\{\s*\}`,
+		Match:   []string{"return { then() {} };", "{ ok: 1, then: () => {} }", "  then: function (resolve) { },"},
+		NoMatch: []string{"p.then(() => {})", "  .then(() => {})", "return { then(f) { return f(1) } }"},
 	},
 	{
 		ID: "js/test-library-patched", Kind: LibraryShadowed, In: Production, Caps: true,

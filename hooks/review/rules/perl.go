@@ -18,6 +18,10 @@ var perl = Language{
 	Asks:    `%INC\b|\bcaller\b|\$0\b|\$PROGRAM_NAME\b|\bgetppid\b|%(?:main)?::(?:\W|$)`,
 	Shadow:  `(?:^|/)Test2?/(?:More|Simple|Builder|Harness|Deep|Exception|Fatal|API|V0|Suite)\b.*\.pm$|(?:^|/)TAP/\w+`,
 	Quiet:   `^\s*no\s+warnings\b.*`,
+	Ends:    `(?:^|[^\w$@%&>:-])(?:(?:POSIX::)?_?exit)\b\s*`,
+	Badly:   `^(?:\(?\s*(?:[1-9]|-\d|\$\w*(?:err|code|status|rc|ret|\?|!))|[^\s\d($;}iu])`,
+	Program: `\A#!|@ARGV|\bGetopt|\bpod2usage\b|(?:^|[^\w$])exit\b|\bfork\b|%SIG|\$SIG\{`,
+	Asked:   `(?i)\b(?:usage|help|version|ARGV|fork|die)\b|\bsub\s+(?:main|run|quit|usage)\b`,
 	Rules:   perlRules,
 }
 

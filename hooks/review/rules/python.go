@@ -19,7 +19,15 @@ var python = Language{
 		`|\bgc\.get_(?:objects|referrers)\b|\bos\.getppid\b|\bpsutil\.`,
 	Shadow: `\.pth$`, // in a folder of packages, Python runs it at every start
 	Quiet:  `\bwarnings\.(?:simplefilter|filterwarnings)\(.*`,
-	Rules:  pythonRules,
+	Ends: `(?:^|[^\w.])(?:sys\.exit|os\._exit|exit|quit)\b\s*|\bos\.exec[lv]\w*\s*\(.*|\braise\s+SystemExit\b\s*` +
+		`|\bgetattr\s*\(\s*(?:os|sys|builtins)\s*,\s*['"](?:_exit|exit|quit)['"]\s*\)\s*`,
+	Badly: `^(?:\(\s*(?:[1-9]\d*\s*\)|-\d|[fFrRbBuU]{0,2}['"]|str\(|(?:os\.)?EX_[A-NP-Z]\w*|1\s+if\b` +
+		`|(?:\w+\.)*(?:e|err\w*|error\w*|exc\w*|ex|msg|message|\w*code|\w*status|rc|ret\w*)\s*\))|[^(;\s]|\s+from\b)`,
+	Program: `__main__|\b(?:argparse|optparse|getopt|click|typer|docopt|fire|cmd\.Cmd|parse_args|sys\.argv|sys\.exit|os\._exit` +
+		`|SystemExit|os\.exec\w+|signal|daemon|tkinter|pygame|input\s*\()\b|\A#!|^\s*(?:exit|quit)\(`,
+	Asked: `(?i)\b(?:__main__|usage|print_help|help|version|argv|parse_args|KeyboardInterrupt|EOFError|BrokenPipeError|fork)\b` +
+		`|\bdef\s+\w*(?:quit|exit|usage|help|version|stop|shutdown|main|cli|abort|die|signal)\w*`,
+	Rules: pythonRules,
 }
 
 // PythonModules are modules of Python's library and of test tools. Python loads a file of that name instead, from

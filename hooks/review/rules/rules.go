@@ -129,6 +129,8 @@ type Rule struct {
 	Pattern string
 	Not     string // a pattern: matches of it are left out
 	If      string // a pattern: the rule is only for files that match it
+	Unless  string // a pattern: the rule is not for files that matched it before the patch, or do where they are new
+	Once    bool   // the rule is not for files in which it found something before the patch
 	Next    string // a pattern: where the line ends in a colon, the next line of code must match it
 	File    string // the rule is only for files whose names end so
 	Gone    bool   // finds lines that were removed, unless what matched was added elsewhere in the file
@@ -159,6 +161,10 @@ type Language struct {
 	Asks    string // code by which a program learns who loaded, started or called it
 	Catches string // a handler of every error
 	Quiet   string // code that does nothing but silence a checker
+	Ends    string // code that ends the process, up to what it is given
+	Badly   string // what follows Ends where the process ends with a failure
+	Program string // what only programs have, which may end as they like
+	Asked   string // what is around an end that the user asked for
 	Rules   []Rule
 }
 
