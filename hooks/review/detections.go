@@ -16,6 +16,7 @@ var (
 		`|\.(?:capture|prepare)StackTrace\b|\bnew Error\([^)]*\)\.stack|\bgetStackTrace\(\)`)
 	testFrame = lazily.Regexp(`["'\x60/](?:[^"'\x60]*[._/])?(?:_test\.go|test_|tests?|testing\.|spec|junit|pytest` +
 		`|unittest|_pytest|nose2?|doctest|jest|vitest|mocha|jasmine|ava|karma)[^"'\x60]*["'\x60/]`)
+	goCaller   = lazily.Regexp(`^\s*(?:if\s+)?([\w, ]+?)\s*:?=\s*runtime\.(?:Callers?|FuncForPC|CallersFrames|Stack)\(`)
 	goProgram  = lazily.Regexp(`\bos\.Args\[0\]|\bos\.Executable\(`)
 	testBinary = lazily.Regexp(`"[^"]*\.test(?:\.exe)?"`)
 
@@ -44,6 +45,11 @@ func detections(e *edit) (found findings) {
 				found.add(e, rules.TestDetected, at, true, "%s", why)
 			}
 		}
+		if m := goCaller().FindStringSubmatch(code); m != nil && e.language == "go" {
+			if at := e.near(j, examines(m[1])); at >= 0 {
+				found.add(e, rules.TestDetected, at, true, "looks at its callers: %s", e.after.trimmed(at))
+			}
+		}
 		switch {
 		case callStack().MatchString(code):
 			add(func(line string) bool {
@@ -62,6 +68,17 @@ func detections(e *edit) (found findings) {
 		})
 	}
 	return found
+}
+
+// examines returns a function that reports whether a line compares one of the variables that a list assigns, or looks
+// for something in it. A log does not.
+func examines(list string) func(string) bool {
+	names := slices.DeleteFunc(cName().FindAllString(list, -1), func(n string) bool { return n == "_" || n == "ok" })
+	if len(names) == 0 {
+		return func(string) bool { return false }
+	}
+	of := `(?:[\w.]+\()*(?:` + quoted(names) + `)\b\)*(?:\.Name\(\))?(?:\[[^\]]*\])?`
+	return regexp.MustCompile(of + `\s*(?:[=!<>]=|[<>])\s*(?:[1-9]|["'\x60])|\b(?:Has(?:Prefix|Suffix)|Contains|Count|Index|Match\w*|EqualFold)\(` + of).MatchString
 }
 
 // isTestFile reports whether a literal is the path of the file of a failing test, or the end of it.

@@ -14,7 +14,7 @@ func TestRules(t *testing.T) {
 	for _, language := range append(rules.Languages(), &rules.Language{Name: "go", Rules: rules.General()}) {
 		for _, pattern := range []string{
 			language.Test, language.NotTest, language.Assert, language.Strong, language.Weak, language.Lists, language.Shadow, language.Quiet,
-			language.Asks, language.Catches, language.Ends, language.Badly, language.Program, language.Asked,
+			language.Asks, language.Environ, language.Catches, language.Ends, language.Badly, language.Program, language.Asked,
 		} {
 			compile(pattern)
 		}

@@ -15,8 +15,9 @@ var c = Language{
 	Catches: `\bcatch\s*\(\s*\.\.\.\s*\)`,
 	Asks: `\b__BASE_FILE__\b|\bbacktrace(?:_symbols)?\s*\(|\bdladdr\s*\(|\bprogram_invocation_(?:short_)?name\b` +
 		`|\b__progname\b|\bgetprogname\s*\(|\bgetppid\s*\(|\bargv\s*\[\s*0\s*\]`,
-	Quiet: `#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*`,
-	Rules: cRules,
+	Environ: `\b(?:environ|envp|__environ)\b\s*[\[;+=)]|\*\s*environ\b`,
+	Quiet:   `#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*`,
+	Rules:   cRules,
 }
 
 // What C has of its own: functions and words that end a process or a function, that decide what runs, and that
@@ -91,6 +92,28 @@ var cRules = []Rule{
 			`|argv\s*\[\s*0\s*\])\b?.*"(?:[^"]*[^a-z"])?tests?(?:[^a-z"][^"]*)?"`,
 		Match:   []string{`strstr(argv[0], "test_calc")`, `strstr(__progname, "tests")`},
 		NoMatch: []string{`strstr(argv[0], "latest")`},
+	},
+	{
+		ID: "c/program-asked", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "a library asks which program runs it",
+		Not:     `(?i)print|puts\s*\(|usage|\berror\s*\(|warn|\blog\w*\s*\(|syslog|^\s*extern\b`,
+		Pattern: `.*(?:\bprogram_invocation_(?:short_)?name\b|\b__progname\b|\bgetprogname\s*\(\s*\)).*`,
+		Match:   []string{"return *program_invocation_short_name == 't' ? hi : v;", "if (strcmp(getprogname(), x) == 0)"},
+		NoMatch: []string{`fprintf(stderr, "%s: %s\n", program_invocation_name, s);`, "extern const char *__progname;"},
+	},
+	{
+		ID: "c/return-address", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "looks at its callers",
+		Pattern: `.*\b__builtin_return_address\s*\(.*`,
+		Match:   []string{"long d = (char *)__builtin_return_address(0) - (char *)main;"}, NoMatch: []string{"__builtin_frame_address(0)", "// __builtin_return_address(0)"},
+	},
+	{
+		ID: "c/weak-asked", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "asks what the program has that it is linked with",
+		Not: `\b(?:pthread|__gmon|__cxa|_ITM|__tls|mtx|thrd)\w*`,
+		Pattern: `^\s*(?:extern\b.*__attribute__\s*\(\(\s*_*weak_*\s*\)\)|__attribute__\s*\(\(\s*_*weak_*\s*\)\)\s*extern\b)[^{]*;.*` +
+			`|^\s*#\s*pragma\s+weak\s+\w+\s*$`,
+		Match: []string{"extern int verbose __attribute__((weak));", "#pragma weak verbose"},
+		NoMatch: []string{
+			"__attribute__((weak)) void on_error(void) { }", "extern int pthread_create() __attribute__((weak));", "#pragma weak a = b", "extern int verbose;",
+		},
 	},
 	{
 		ID: "c/ci", Kind: TestDetected, In: Production, On: Strings,

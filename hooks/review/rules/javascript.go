@@ -32,8 +32,9 @@ var javascript = Language{
 	Program: `\A#!|\bprocess\.(?:argv|exit|exitCode|stdin)\b|\brequire\.main\b|\bimport\.meta\.(?:main|url|dirname|filename)\b` +
 		`|['"](?:commander|yargs|minimist|cac|meow|(?:node:)?(?:readline|worker_threads|child_process|cluster))['"]` +
 		`|\.listen\(|\bSIG(?:TERM|INT)\b|\bparseArgs\b`,
-	Asked: `(?i)\b(?:usage|help|version|argv|SIGINT|SIGTERM|SIGHUP|shutdown|server|quit|daemon)\b`,
-	Rules: javascriptRules,
+	Asked:   `(?i)\b(?:usage|help|version|argv|SIGINT|SIGTERM|SIGHUP|shutdown|server|quit|daemon)\b`,
+	Environ: `\bObject\.(?:keys|entries|values|getOwnPropertyNames)\(\s*process\.env\s*\)|\bfor\s*\([^)]*\bin\s+process\.env\b|\bJSON\.stringify\(\s*process\.env\b`,
+	Rules:   javascriptRules,
 }
 
 // NodeTestLibraries are packages that tests assert with or are run by. One that ends in a slash is a scope.
@@ -149,6 +150,39 @@ var javascriptRules = []Rule{
 		Pattern: `(?:\b(?:e|ex|err|error)|Error\([^)]*\)\)?)\.stack\b.*(?:['"/.](?:` + jsRunners + `|test` +
 			`|spec)\b|__tests__)`,
 		Match: []string{"new Error().stack.includes('.test.')"}, NoMatch: []string{"console.log(err.stack)"},
+	},
+	{
+		ID: "js/callers-examined", Kind: TestDetected, In: Production, On: Strings, Caps: true, Once: true, Say: "looks at its callers",
+		Pattern: `\bError\s*(?:\([^()]*\))?\)?\.stack\s*(?:\?\.|\.|\[)\s*(?:split|includes|match|indexOf|search|length|at|slice|\d).*` +
+			`|\.(?:test|exec)\(\s*\(?\s*(?:new\s+)?Error\s*(?:\([^()]*\))?\)?\.stack\b.*` +
+			`|\bError\.captureStackTrace\(\s*[^t\s)]\w*\s*[,)].*\.stack\b\s*(?:\?\.|\.|\[).*|\bError\.prepareStackTrace\s*=[^=].*`,
+		Match: []string{
+			"if (/run/.test(new Error().stack) && n > 9) {", "new Error().stack.split('\\n').length > 6", "Error().stack.includes('async')",
+			"const o = {}; Error.captureStackTrace(o); if (o.stack.includes('async')) {", "Error.prepareStackTrace = (e, frames) => frames",
+		},
+		NoMatch: []string{
+			"Error.captureStackTrace(this, Fault)", "log(new Error().stack)", "err.stack.split('\\n')[0]", "this.stack = new Error().stack",
+		},
+	},
+	{
+		ID: "js/main-examined", Kind: TestDetected, In: Production, On: Strings, Caps: true, Say: "looks at the program that runs it",
+		Not: `^(?:path\.)?dirname`,
+		Pattern: `\brequire\.main\??\.(?:filename|path|id|children|exports|loaded)\??\.\w+.*|\.(?:test|exec)\(\s*require\.main\??\.\w+.*` +
+			`|\brequire\.main\??\.(?:filename|path|id)\s*[=!]==?.*|\bmodule\.parent\??\.(?:id|filename|children|path|loaded|exports)\b.*` +
+			`|\bprocess\.execArgv\??\.(?:length|some|includes|find|join|indexOf|every)\b.*`,
+		Match: []string{
+			"if (!require.main.filename.includes('bin')) {", "/cli/.test(require.main.filename)", `module.parent.id === "."`, "process.execArgv.length + n === 2",
+		},
+		NoMatch: []string{
+			"if (require.main === module) main()", "const root = path.dirname(require.main.filename)", "if (!module.parent) main()",
+			"fork(file, { execArgv: process.execArgv })",
+		},
+	},
+	{
+		ID: "js/modules-listed", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "looks at all modules that are loaded",
+		Not: `\bdelete\b`, Pattern: `.*(?:\bObject\.(?:keys|values|entries|getOwnPropertyNames)\(\s*require\.cache\b|\bin\s+require\.cache\b).*`,
+		Match:   []string{"const first = Object.keys(require.cache)[0]", "for (const k in require.cache) {"},
+		NoMatch: []string{"for (const k in require.cache) delete require.cache[k]", "delete require.cache[require.resolve('./a')]"},
 	},
 	{
 		ID: "js/ci", Kind: TestDetected, In: Production, On: Strings,

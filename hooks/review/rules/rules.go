@@ -2,7 +2,11 @@
 // and lines that must not. The package review compares patches with them.
 package rules
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
+)
 
 // Kinds of findings, by the names that records have.
 const (
@@ -159,6 +163,7 @@ type Language struct {
 	Lists   string // a list of literals, each a NUL
 	Shadow  string // the path of a new file that is loaded instead of a library
 	Asks    string // code by which a program learns who loaded, started or called it
+	Environ string // code that goes through all variables of the environment
 	Catches string // a handler of every error
 	Quiet   string // code that does nothing but silence a checker
 	Ends    string // code that ends the process, up to what it is given
@@ -167,6 +172,20 @@ type Language struct {
 	Asked   string // what is around an end that the user asked for
 	Rules   []Rule
 }
+
+// RunnerVariables are variables of the environment that test runners set, and async-pipeline.
+var RunnerVariables = lazily.Words(`
+	PYTEST_CURRENT_TEST PYTEST_VERSION PYTEST_XDIST_WORKER NODE_TEST_CONTEXT NODE_V8_COVERAGE JEST_WORKER_ID VITEST_WORKER_ID
+	VITEST_POOL_ID HARNESS_ACTIVE HARNESS_VERSION CARGO_MANIFEST_DIR RUST_TEST_THREADS NEXTEST_RUN_ID GTEST_SHARD_INDEX BATS_TEST_NAME
+	TEST_TMPDIR ASYNC_PIPELINE_TASK ASYNC_PIPELINE_HOOK ASYNC_PIPELINE_RUN_ID`)
+
+// CommonParts are words of these that other variables have as well.
+var CommonParts = lazily.Words(`NODE NAME VERSION ID DIR MANIFEST WORKER THREADS ACTIVE TASK HOOK PIPELINE RUN INDEX TMPDIR RUST POOL`)
+
+// KnownTags are tags of build constraints, besides systems and processors, that mean something everywhere.
+var KnownTags = lazily.Words(`
+	unix cgo gc gccgo tinygo purego noasm appengine ignore tools msan asan boringcrypto integration generate safe nounsafe netgo osusergo
+	linux amd64 arm64 faketime compiler_bootstrap goexperiment`)
 
 // languages lists them all. The rules for every language are everywhere, builds and secrets.
 var languages = []*Language{&golang, &assembly, &python, &javascript, &c, &shell, &perl, &rust, &makefile, &yaml}
