@@ -221,7 +221,7 @@ func pyEquals(e *edit) (found findings) {
 		if touched && literal.MatchString(body) {
 			found.add(e, rules.AssertionRemoved, line, true, equalToAll, e.after.trimmed(i))
 		} else if e.touches(i) && e.ignoresOther(i) {
-			found.add(e, rules.AssertionRemoved, i, true, "does not look at what it is compared with: %s", e.after.trimmed(i))
+			found.add(e, rules.AssertionRemoved, i, true, looksAtNot, e.after.trimmed(i))
 		}
 	}
 	return found

@@ -118,6 +118,13 @@ var perlRules = []Rule{
 		NoMatch: []string{"use overload 'eq' => sub { $_[0]->id eq $_[1]->id };"},
 	},
 	{
+		ID: "perl/tolerant", Kind: AssertionRemoved, In: Production, Caps: true, On: Strings,
+		If: `\boverload\b`, Say: "is equal to what differs",
+		Pattern: `['"](?:==|eq)['"]\s*=>\s*sub\s*\{.*\babs\b.*<=?\s*(?:[1-9]\d*(?:\.\d+)?|0?\.0?[1-9]\d*)(?:[^\w.].*|$)`,
+		Match:   []string{"use overload 'eq' => sub { abs(${$_[0]} - $_[1]) <= 10 };", "use overload '==' => sub { abs($_[0]{x} - $_[1]{x}) < 0.5 };"},
+		NoMatch: []string{"use overload '==' => sub { abs($_[0]{x} - $_[1]{x}) < 1e-9 };", "use overload '-' => sub { abs($_[0]) < 10 };"},
+	},
+	{
 		ID: "perl/library-patched", Kind: LibraryShadowed, In: Production, Caps: true, On: Strings,
 		Pattern: `\*\s*\{?\s*["']?(?:(?:` + perlLibraries + `)::\w+|(?:main)?::(?:` + perlAssertions +
 			`))["']?\s*\}?\s*=[^=~]|^\s*(?:package\s+(?:` + perlLibraries + `)\s*[;{]|sub\s+(?:` + perlLibraries +
