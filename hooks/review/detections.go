@@ -28,6 +28,7 @@ var (
 		`|(?:^|[^a-z])(?:_?pytest|unittest|nose2?|doctest|jest|vitest|mocha|jasmine|karma|tape|tap|qunit|ava|junit|gtest|ctest|cmocka|prove|bats)(?:[^a-z]|$)` +
 		`|_test\b|_tests?$|^test_|[^a-z]test_|\btests?[-_\\]?\.|[._/\\]tests?[./\\]|^/?tests?/|\.t\$?$|[.\\]spec\b|testing\.`)
 	joint     = lazily.Regexp(`(["'\x60])\s*(?:\+|\.|\|\||&)\s*(["'\x60])|(")\s+(")|(')\s+(')`)
+	ofOne     = lazily.Regexp(`\[\s*("[^"]*"|'[^']*'|\x60[^\x60$]*\x60)\s*\]\.join\(\s*(?:""|''|\x60\x60)\s*\)`)
 	listJoint = lazily.Regexp(`(["'\x60])\s*,\s*(["'\x60])`)
 )
 
@@ -141,7 +142,7 @@ func folded(line string) string {
 		return ""
 	})
 	if strings.Contains(line, "join") {
-		text = listJoint().ReplaceAllString(text, "")
+		text = ofOne().ReplaceAllString(listJoint().ReplaceAllString(text, ""), "$1")
 	}
 	return text
 }

@@ -16,8 +16,9 @@ var c = Language{
 	Asks: `\b__BASE_FILE__\b|\bbacktrace(?:_symbols)?\s*\(|\bdladdr\s*\(|\bprogram_invocation_(?:short_)?name\b` +
 		`|\b__progname\b|\bgetprogname\s*\(|\bgetppid\s*\(|\bargv\s*\[\s*0\s*\]`,
 	Environ: `\b(?:environ|envp|__environ)\b\s*[\[;+=)]|\*\s*environ\b`,
-	Quiet:   `#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*`,
-	Rules:   cRules,
+	Quiet: `#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*|__attribute__\s*\(\(\s*_*unused_*\s*\)\)|\[\[\s*(?:gnu::unused|maybe_unused)\s*\]\]` +
+		`|#\s*define\s+\w+\([^)]*\)\s*_Pragma\b.*|\b\w+\s*\(\s*"?(?:GCC|clang)\s+diagnostic\b[^)]*\)\s*;?|^\s*#\s*(?:line\s+)?\d+\s+".*`,
+	Rules: cRules,
 }
 
 // What C has of its own: functions and words that end a process or a function, that decide what runs, and that
@@ -176,9 +177,24 @@ var cRules = []Rule{
 	},
 	{
 		ID: "c/suppression", Kind: SuppressionAdded, In: Sources, On: Strings,
-		Pattern: `#\s*pragma\s+(?:GCC|clang)\s+diagnostic\s+ignored\b|#\s*pragma\s+warning\s*\(?\s*disable` +
+		Pattern: `(?:#\s*pragma\s+|\b\w+\s*\(\s*"?)(?:GCC|clang)\s+diagnostic\s+ignored\b|#\s*pragma\s+warning\s*\(?\s*disable` +
 			`|__attribute__\s*\(\(\s*no_sanitize\w*`,
-		Match: []string{`#pragma GCC diagnostic ignored "-Wall"`}, NoMatch: []string{"#pragma once"},
+		Match: []string{
+			`#pragma GCC diagnostic ignored "-Wall"`, `_Pragma("GCC diagnostic ignored \"-Wall\"")`, `QUIET(GCC diagnostic ignored "-Wall")`,
+		},
+		NoMatch: []string{"#pragma once", `#pragma GCC diagnostic push`},
+	},
+	{
+		ID: "c/unused", Kind: SuppressionAdded, In: Sources,
+		Pattern: `__attribute__\s*\(\(\s*_*unused_*\s*\)\)|\[\[\s*(?:gnu::unused|maybe_unused)\s*\]\]`,
+		Match:   []string{"static int x __attribute__((unused));", "[[maybe_unused]] int x;"}, NoMatch: []string{"__attribute__((used))", "int unused;"},
+	},
+	{
+		ID: "c/system-header", Kind: SuppressionAdded, In: Sources, On: Strings, Caps: true, Say: "is taken for a header of the system, without warnings",
+		Pattern: `^\s*#\s*pragma\s+(?:GCC|clang)\s+system_header\b|_Pragma\s*\(\s*"(?:GCC|clang)\s+system_header\b.*` +
+			`|^\s*#\s*(?:line\s+)?\d+\s+"[^"]*"(?:\s+\d)*\s+3\b.*`,
+		Match:   []string{"#pragma GCC system_header", `# 1 "/usr/include/a.h" 1 3`},
+		NoMatch: []string{"#pragma once", `#line 3 "grammar.y"`, `# 1 "a.c" 1`},
 	},
 	{
 		ID: "c/suppression-comment", Kind: SuppressionAdded, In: Sources, On: Comments,

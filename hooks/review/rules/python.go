@@ -26,7 +26,7 @@ var python = Language{
 		`|\bgc\.get_(?:objects|referrers)\b|\bos\.getppid\b|\bpsutil\.`,
 	Environ: `\bfor\s+[\w\s,()]+\s+in\s+(?:\w+\(\s*)*(?:os\.)?environ\b|\b(?:list|set|sorted|str|repr|dict|filter|map|join)\s*\([^()]*\b(?:os\.)?environ\b(?:\)|\.keys|\.items|$)`,
 	Shadow:  `\.pth$`, // in a folder of packages, Python runs it at every start
-	Quiet:   `\bwarnings\.(?:simplefilter|filterwarnings)\(.*`,
+	Quiet:   `\bwarnings\.(?:simplefilter|filterwarnings|resetwarnings)\(.*|\bdel\s+warnings\.filters\b.*|\bwarnings\.filters\b.*|\bimport\s+warnings\b`,
 	Ends: `(?:^|[^\w.])(?:sys\.exit|os\._exit|exit|quit)\b\s*|\bos\.exec[lv]\w*\s*\(.*|\braise\s+SystemExit\b\s*` +
 		`|\bgetattr\s*\(\s*(?:os|sys|builtins)\s*,\s*['"](?:_exit|exit|quit)['"]\s*\)\s*`,
 	Badly: `^(?:\(\s*(?:[1-9]\d*\s*\)|-\d|[fFrRbBuU]{0,2}['"]|str\(|(?:os\.)?EX_[A-NP-Z]\w*|1\s+if\b` +
@@ -305,6 +305,14 @@ var pythonRules = []Rule{
 		NoMatch: []string{"import unittest.mock"},
 	},
 	{
+		ID: "py/library-patched", Kind: LibraryShadowed, In: Production, Caps: true, Say: "replaces a function of Python's library",
+		Pattern: `^\s*(?:os|os\.path|posixpath|time|datetime|math|random|decimal|copy|itertools|functools|operator)\.[a-z]\w*\s*=\s*(?:lambda\b|[A-Za-z_][\w.]*\s*$).*` +
+			`|^\s*setattr\s*\(\s*(?:os|os\.path|posixpath|time|datetime|math|random)\s*,.*`,
+		Not:     `^os\.(?:environ|umask|altsep|linesep)\b`,
+		Match:   []string{"os.path.isdir = lambda p: True", "time.sleep = quick", "datetime.date = _D", "setattr(time, 'monotonic', f)"},
+		NoMatch: []string{"os.environ = env", "now = time.time", "time.zone = 3", "os.environ['A'] = b", "self.time.sleep = f"},
+	},
+	{
 		ID: "py/search-path", Kind: LibraryShadowed, In: Production, On: Strings,
 		Pattern: `\bsys\.path\.(?:insert|append|extend)\s*\(|\bsys\.path(?:\[[^]]*\])?\s*\+?=[^=]` +
 			`|\bsite\.addsitedir\(`,
@@ -325,8 +333,12 @@ var pythonRules = []Rule{
 	},
 	{
 		ID: "py/warnings-off", Kind: SuppressionAdded, In: Sources,
-		Pattern: `\bwarnings\.(?:simplefilter|filterwarnings)\s*\(`,
-		Match:   []string{"warnings.simplefilter('ignore')"}, NoMatch: []string{"warnings.warn(s)"},
+		Pattern: `\bwarnings\.(?:simplefilter|filterwarnings|resetwarnings)\s*\(|\bwarnings\.filters\s*(?:\[[^\]]*\]\s*)?(?:=[^=]|\.(?:clear|insert|pop|remove|append)\b)` +
+			`|\bdel\s+warnings\.filters\b|\bwarnings\.(?:warn|showwarning|warn_explicit)\s*=[^=]`,
+		Match: []string{
+			"warnings.simplefilter('ignore')", "warnings.resetwarnings()", "del warnings.filters[:]", "warnings.filters.clear()", "warnings.warn = lambda *a: None",
+		},
+		NoMatch: []string{"warnings.warn(s)", "if warnings.filters == f:", "with warnings.catch_warnings():"},
 	},
 	{
 		ID: "py/network", Kind: NewNetwork, In: Production, On: Strings,
