@@ -133,14 +133,19 @@ func (e *edit) near(j int, ok func(string) bool) int {
 	return -1
 }
 
-// folded returns a line with literals that are put together as one: "te" + "st", ['te', 'st'].join.
-func folded(line string) string {
-	text := joint().ReplaceAllStringFunc(line, func(s string) string {
+// joined returns a line with literals that are added as one: "te" + "st".
+func joined(line string) string {
+	return joint().ReplaceAllStringFunc(line, func(s string) string {
 		if s[0] != s[len(s)-1] {
 			return s
 		}
 		return ""
 	})
+}
+
+// folded returns a line with literals that are put together as one: "te" + "st", ['te', 'st'].join.
+func folded(line string) string {
+	text := joined(line)
 	if strings.Contains(line, "join") {
 		text = ofOne().ReplaceAllString(listJoint().ReplaceAllString(text, ""), "$1")
 	}
