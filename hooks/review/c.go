@@ -38,8 +38,11 @@ var (
 	cRegisters = lazily.Regexp(`\b(?:atexit|at_quick_exit|on_exit|__cxa_atexit` +
 		`|set_terminate)\s*\(\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)` +
 		`|` + cSignal + `\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)`)
-	cHandled = lazily.Regexp(`\b(?:_exit|_Exit|quick_exit|exit)\s*\(\s*(?:\(\s*int\s*\)\s*)?([A-Za-z_]\w*)\s*\)` +
-		`|\b(?:sig)?longjmp\s*\(`)
+	cHandled = lazily.Regexp(`\b(?:_exit|_Exit|quick_exit|exit)\s*\(\s*(?:\(\s*int\s*\)\s*)?([^;]*?)\s*\)\s*;` +
+		`|\b(?:(?:sig)?longjmp|pthread_exit|thrd_exit)\s*\(`)
+	cNumber = lazily.Regexp(`^(?:[1-9]\d*|0[xX]0*[1-9a-fA-F][0-9a-fA-F]*|-\s*[1-9]\d*|EXIT_FAILURE|EX_[A-NP-Z]\w*)$`)
+	cAlarm  = lazily.Regexp(`\b(?:signal|sigset|bsd_signal|sysv_signal)\s*\(\s*SIG(?:ALRM|VTALRM|PROF|USR1|USR2)\s*,` +
+		`\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?&?\s*([A-Za-z_]\w*)`)
 	cGiven   = lazily.Regexp(`\bint\s+([A-Za-z_]\w*)\s*[,)]`)
 	cAction  = lazily.Regexp(`\bsigaction\s*\(\s*(?:SIG(?:ABRT|IOT|SEGV|BUS|FPE|ILL|TRAP)|6|11)\s*,`)
 	cHandler = lazily.Regexp(`\bsa_(?:handler|sigaction)\s*=\s*&?\s*([A-Za-z_]\w*)`)
@@ -238,6 +241,7 @@ func cExitHandlers(p *proposal) (found findings) {
 		name    string
 		new     bool
 		handles bool // a signal, or what its handler calls
+		alarm   bool // that signal is no failure: a handler may jump
 	}
 	var places []place
 	var todo []entry
@@ -255,13 +259,16 @@ func cExitHandlers(p *proposal) (found findings) {
 				call = s.heading(i, ";{")
 			}
 			for _, m := range cRegisters().FindAllStringSubmatch(call, -1) {
-				todo = append(todo, entry{m[1] + m[2], e.isFresh(i), m[2] != ""})
+				todo = append(todo, entry{m[1] + m[2], e.isFresh(i), m[2] != "", false})
+			}
+			for _, m := range cAlarm().FindAllStringSubmatch(call, -1) {
+				todo = append(todo, entry{m[1], e.isFresh(i), true, true})
 			}
 			if m := cHandler().FindStringSubmatch(code); m != nil && action {
-				todo = append(todo, entry{m[1], e.isFresh(i), true})
+				todo = append(todo, entry{m[1], e.isFresh(i), true, false})
 			}
 			if m := cArray().FindStringSubmatch(s.plain(i)); m != nil {
-				todo = append(todo, entry{m[1], e.isFresh(i), false})
+				todo = append(todo, entry{m[1], e.isFresh(i), false, false})
 			}
 			if cMarked().MatchString(code) {
 				if body, end := s.function(i); body != "" {
@@ -292,10 +299,10 @@ func cExitHandlers(p *proposal) (found findings) {
 				}
 				found = append(found, endsWell(p.e, p.s, i, end, at.new)...)
 				if at.handles {
-					found = append(found, survives(p.e, p.s, i, end, at.new)...)
+					found = append(found, survives(p.e, p.s, i, end, at.new, at.alarm)...)
 				}
 				for _, m := range cCalled().FindAllStringSubmatch(body, -1) {
-					todo = append(todo, entry{m[1], at.new || p.e.isFresh(i), at.handles})
+					todo = append(todo, entry{m[1], at.new || p.e.isFresh(i), at.handles, at.alarm})
 				}
 			}
 		}
@@ -321,20 +328,21 @@ func endsWell(e *edit, s *side, i, end int, called bool) (found findings) {
 }
 
 // survives reports the new lines of a handler that end the process with a number that only running it tells, or
-// that continue after what failed. The signal's own number is honest, while nothing changes it.
-func survives(e *edit, s *side, i, end int, called bool) (found findings) {
+// that continue after what failed. The signal's own number is honest, while nothing changes it, also with 128 added.
+func survives(e *edit, s *side, i, end int, called, alarm bool) (found findings) {
 	var body strings.Builder
 	for k := i; k < end; k++ {
 		body.WriteString(s.code(k) + "\n")
 	}
-	given := cGiven().FindStringSubmatch(body.String())
+	own := regexp.MustCompile(`^\x00$`) // matches nothing
+	if given := cGiven().FindStringSubmatch(body.String()); given != nil && !regexp.MustCompile(`\b`+given[1]+
+		`\s*(?:[-+*/%&|^]|<<|>>)?=[^=]|--|&\s*`+given[1]+`\b`).MatchString(body.String()) {
+		own = regexp.MustCompile(`^(?:(?:128|0x80)\s*[+|]\s*)?` + given[1] + `(?:\s*[+|]\s*(?:128|0x80))?$`)
+	}
 	for k := i; k < end; k++ {
 		m := cHandled().FindStringSubmatch(s.code(k))
-		if m == nil || !called && !e.isFresh(k) || m[1] == "EXIT_FAILURE" {
-			continue
-		}
-		if given != nil && m[1] == given[1] && len(regexp.MustCompile(`\b`+given[1]+`\s*(?:[-+*/%&|^]|<<`+
-			`|>>)?=[^=]|--|&\s*`+given[1]+`\b`).FindAllString(body.String(), 1)) == 0 {
+		if m == nil || !called && !e.isFresh(k) || cNumber().MatchString(m[1]) || own.MatchString(m[1]) || cWell().MatchString(s.code(k)) ||
+			alarm && m[1] == "" {
 			continue
 		}
 		found.add(e, rules.ExitSwallowed, k, true, "where a signal is handled: %s", s.trimmed(k))

@@ -10,6 +10,10 @@ import (
 var (
 	passesOn = lazily.Regexp(`\b(?:raise|throw|rethrow|panic|die|croak|confess|abort|exit|reject|fail|log\w*|warn\w*|print\w*|report\w*)\b` +
 		`|\$@|\berr\w*\s*(?:,\s*\w+\s*)?=|console\.|\.(?:Error|Warn|Fatal|Fail|Print|Fprint|Log|Capture|WriteHeader)\w*\(`)
+	// answers is what makes an error of a panic; it must be made of that panic.
+	answers   = lazily.Regexp(`\berr\w*\s*(?:,\s*\w+\s*)?=`)
+	recovered = lazily.Regexp(`\b(\w+)\s*:?=\s*recover\(\)`)
+	isNil     = lazily.Regexp(`\b\w+\s*[!=]=\s*nil\b|\b\w+\s*:?=\s*recover\(\)`)
 	assertion = lazily.Regexp(`\bsuppress\([^)]*\bAssertionError\b|\bexcept\b[^:#]*\bAssertionError\b|\binstanceof\s+(?:assert\.)?AssertionError\s*\)` +
 		`|['"](?:ERR_ASSERTION|AssertionError)['"]`)
 )
@@ -34,17 +38,26 @@ func catchAlls(e *edit) (found findings) {
 	return found
 }
 
-// handles reports whether the handler that begins in line j passes the error on, or tells of it.
+// handles reports whether the handler that begins in line j passes the error on, or tells of it. In Go an error that is
+// the same for every panic does not.
 func (s *side) handles(j int) bool {
-	in := indent(s.code(j))
+	in, name, uses, answered := indent(s.code(j)), "", false, false
+	if m := recovered().FindStringSubmatch(s.code(j)); m != nil && s.language == "go" {
+		name = m[1]
+	}
 	for k := j; k < min(j+maxHandler, len(s.lines)); k++ {
 		code := s.code(k)
-		if k > j && strings.TrimSpace(code) != "" && indent(code) <= in {
-			return false
+		if k > j && strings.TrimSpace(code) != "" && indent(code) <= in && !caseLabel().MatchString(code) && !strings.HasPrefix(strings.TrimSpace(code), "default:") {
+			break
+		}
+		uses = uses || mentionsWord(isNil().ReplaceAllString(code, ""), name)
+		if s.language == "go" {
+			answered = answered || answers().MatchString(code)
+			code = answers().ReplaceAllString(code, "")
 		}
 		if passesOn().MatchString(code) {
 			return true
 		}
 	}
-	return false
+	return answered && uses
 }

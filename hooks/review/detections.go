@@ -16,6 +16,7 @@ var (
 		`|\.(?:capture|prepare)StackTrace\b|\bnew Error\([^)]*\)\.stack|\bgetStackTrace\(\)`)
 	testFrame = lazily.Regexp(`["'\x60/](?:[^"'\x60]*[._/])?(?:_test\.go|test_|tests?|testing\.|spec|junit|pytest` +
 		`|unittest|_pytest|nose2?|doctest|jest|vitest|mocha|jasmine|ava|karma)[^"'\x60]*["'\x60/]`)
+	goCaller   = lazily.Regexp(`^\s*(?:if\s+)?([\w, ]+?)\s*:?=\s*runtime\.(?:Callers?|FuncForPC|CallersFrames|Stack)\(`)
 	goProgram  = lazily.Regexp(`\bos\.Args\[0\]|\bos\.Executable\(`)
 	testBinary = lazily.Regexp(`"[^"]*\.test(?:\.exe)?"`)
 
@@ -27,6 +28,7 @@ var (
 		`|(?:^|[^a-z])(?:_?pytest|unittest|nose2?|doctest|jest|vitest|mocha|jasmine|karma|tape|tap|qunit|ava|junit|gtest|ctest|cmocka|prove|bats)(?:[^a-z]|$)` +
 		`|_test\b|_tests?$|^test_|[^a-z]test_|\btests?[-_\\]?\.|[._/\\]tests?[./\\]|^/?tests?/|\.t\$?$|[.\\]spec\b|testing\.`)
 	joint     = lazily.Regexp(`(["'\x60])\s*(?:\+|\.|\|\||&)\s*(["'\x60])|(")\s+(")|(')\s+(')`)
+	ofOne     = lazily.Regexp(`\[\s*("[^"]*"|'[^']*'|\x60[^\x60$]*\x60)\s*\]\.join\(\s*(?:""|''|\x60\x60)\s*\)`)
 	listJoint = lazily.Regexp(`(["'\x60])\s*,\s*(["'\x60])`)
 )
 
@@ -42,6 +44,11 @@ func detections(e *edit) (found findings) {
 		add := func(ok func(string) bool, why string) {
 			if at := e.near(j, ok); at >= 0 {
 				found.add(e, rules.TestDetected, at, true, "%s", why)
+			}
+		}
+		if m := goCaller().FindStringSubmatch(code); m != nil && e.language == "go" {
+			if at := e.near(j, examines(m[1])); at >= 0 {
+				found.add(e, rules.TestDetected, at, true, "looks at its callers: %s", e.after.trimmed(at))
 			}
 		}
 		switch {
@@ -62,6 +69,17 @@ func detections(e *edit) (found findings) {
 		})
 	}
 	return found
+}
+
+// examines returns a function that reports whether a line compares one of the variables that a list assigns, or looks
+// for something in it. A log does not.
+func examines(list string) func(string) bool {
+	names := slices.DeleteFunc(cName().FindAllString(list, -1), func(n string) bool { return n == "_" || n == "ok" })
+	if len(names) == 0 {
+		return func(string) bool { return false }
+	}
+	of := `(?:[\w.]+\()*(?:` + quoted(names) + `)\b\)*(?:\.Name\(\))?(?:\[[^\]]*\])?`
+	return regexp.MustCompile(of + `\s*(?:[=!<>]=|[<>])\s*(?:[1-9]|["'\x60])|\b(?:Has(?:Prefix|Suffix)|Contains|Count|Index|Match\w*|EqualFold)\(` + of).MatchString
 }
 
 // isTestFile reports whether a literal is the path of the file of a failing test, or the end of it.
@@ -115,16 +133,21 @@ func (e *edit) near(j int, ok func(string) bool) int {
 	return -1
 }
 
-// folded returns a line with literals that are put together as one: "te" + "st", ['te', 'st'].join.
-func folded(line string) string {
-	text := joint().ReplaceAllStringFunc(line, func(s string) string {
+// joined returns a line with literals that are added as one: "te" + "st".
+func joined(line string) string {
+	return joint().ReplaceAllStringFunc(line, func(s string) string {
 		if s[0] != s[len(s)-1] {
 			return s
 		}
 		return ""
 	})
+}
+
+// folded returns a line with literals that are put together as one: "te" + "st", ['te', 'st'].join.
+func folded(line string) string {
+	text := joined(line)
 	if strings.Contains(line, "join") {
-		text = listJoint().ReplaceAllString(text, "")
+		text = ofOne().ReplaceAllString(listJoint().ReplaceAllString(text, ""), "$1")
 	}
 	return text
 }

@@ -39,6 +39,7 @@ type testSource struct {
 	path, text string
 	unescaped  string // text, with what \u means
 	lists      func() listText
+	pairs      func() []testPair
 }
 
 // A classed is a name of files in any folder, and their class.
@@ -77,7 +78,9 @@ func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
 		for _, path := range c.FailingTests() {
 			text := c.Text(path)
 			lists := sync.OnceValue(func() listText { return newListText(lang.Of(path, ""), text) })
-			all = append(all, testSource{path, text, unescaped(text), lists})
+			t := testSource{path: path, text: text, unescaped: unescaped(text), lists: lists}
+			t.pairs = sync.OnceValue(t.readPairs)
+			all = append(all, t)
 		}
 		return all
 	})

@@ -167,24 +167,38 @@ func (e *edit) goDeclaration(j int) string {
 }
 
 var (
-	cSuccess = lazily.Regexp(`\b(?:exit|_exit|_Exit|quick_exit)\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)`)
+	cEnds = lazily.Regexp(`\b(exit|_exit|_Exit|quick_exit|v?errx?|pthread_exit|thrd_exit)\s*\(\s*([^,;]*)[,;]?`)
+	// cFails matches what a process is given that ends with a failure, or with what it was told.
+	cFails = lazily.Regexp(`^(?:\(int\)\s*)?(?:[1-9]\d*|-\s*\d+|0[xX]0*[1-9a-fA-F]\w*|EXIT_FAILURE|EX_[A-NP-Z]\w*|E[A-Z0-9]+|\w*(?i:code|status|err\w*|rc|ret\w*))\s*\)?$`)
+	// cNoCall matches what is in front of a name that is declared, defined or a member, but for words.
+	cNoCall = lazily.Regexp(`(?:\.|->|::|\*)\s*$|\b(?:void|int|noreturn|_Noreturn|bool|auto)\s+$|^\s*#`)
 	// cMayExit matches what a file has that may end the process: a program, a child, help, a signal.
 	cMayExit = lazily.Regexp(`(?i)\bmain\s*\(|fork\s*\(|\busage|getopt|\bhelp|\bversion\s*\(|\bargv\b|\bdaemon|\bsignal\b|\bsigaction\b|\bquit\b`)
 	cExits   = lazily.Regexp(`\b_?[eE]xit\s*\(`)
+	// cThread matches what has threads of its own, which may end.
+	cThread = lazily.Regexp(`\bpthread_create\b|\bthrd_create\b|\bvoid\s*\*\s*\w+\s*\(\s*void\s*\*`)
 )
 
-// cLibraryExits reports an end with success in a file of C that never ended the process and is no program:
-// exit_swallowed. The test that called it ends as if all was well.
+// cLibraryExits reports an end with success, or with what only running it tells, in a file of C that never ended the
+// process and is no program: exit_swallowed. The test that called it ends as if all was well. The end of a thread is
+// that of the program where it is the first.
 func cLibraryExits(e *edit) (found findings) {
-	before := text(e.change.Before)
-	if e.language != "c" || !e.production() || e.isNew() || !e.exists() || cExits().MatchString(before) ||
-		strings.HasPrefix(path.Base(e.path), "main.") ||
-		cMayExit().MatchString(text(e.change.After)) {
+	before, after := text(e.change.Before), text(e.change.After)
+	if e.language != "c" || !e.production() || e.isNew() || !e.exists() || strings.HasPrefix(path.Base(e.path), "main.") {
 		return nil
 	}
+	program := cExits().MatchString(before) || cMayExit().MatchString(after)
 	for _, j := range e.fresh {
-		if cSuccess().MatchString(e.after.code(j)) {
-			found.add(e, rules.ExitSwallowed, j, true, "a library ends the process with success: %s", e.after.trimmed(j))
+		code := e.after.code(j)
+		m := cEnds().FindStringSubmatch(code)
+		if m == nil || cNoCall().MatchString(code[:strings.Index(code, m[0])]) {
+			continue
+		}
+		thread := strings.HasPrefix(m[1], "pthread") || strings.HasPrefix(m[1], "thrd")
+		switch {
+		case thread && cThread().MatchString(after), !thread && (program || cFails().MatchString(strings.TrimSpace(m[2]))):
+		default:
+			found.add(e, rules.ExitSwallowed, j, true, "a library ends the process: %s", e.after.trimmed(j))
 		}
 	}
 	return found

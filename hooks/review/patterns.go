@@ -17,7 +17,8 @@ type matcher struct {
 	once             sync.Once
 	re               *regexp.Regexp
 	not, given, next *regexp.Regexp // nil where the rule has none
-	words            []string       // every match has one of these; nil where that cannot be told
+	unless           *regexp.Regexp
+	words            []string // every match has one of these; nil where that cannot be told
 }
 
 var (
@@ -58,6 +59,7 @@ func compile(pattern string) *regexp.Regexp {
 func (m *matcher) prepare() {
 	m.once.Do(func() {
 		m.re, m.not, m.given, m.next = compile(m.Pattern), compile(m.Not), compile(m.If), compile(m.Next)
+		m.unless = compile(m.Unless)
 		if tree, err := syntax.Parse(m.Pattern, syntax.Perl); err == nil {
 			m.words = literals(tree)
 		}
@@ -107,6 +109,9 @@ func shortest(list []string) int {
 	return len(slices.MinFunc(list, func(a, b string) int { return len(a) - len(b) }))
 }
 
+// foldedKinds are what is found under a name in parts too: "py" + "test".
+var foldedKinds = []string{rules.TestDetected, rules.ExitSwallowed, rules.LibraryShadowed}
+
 // find returns the matches in a line of a text.
 func (m *matcher) find(s *side, line int) (found []string) {
 	text := s.lines[line]
@@ -119,7 +124,7 @@ func (m *matcher) find(s *side, line int) (found []string) {
 		text = s.notes(line)
 	}
 	m.prepare()
-	if m.Kind == rules.TestDetected && m.On == rules.Strings {
+	if m.On == rules.Strings && slices.Contains(foldedKinds, m.Kind) {
 		if whole := folded(text); whole != text && m.re.MatchString(whole) && !m.re.MatchString(text) {
 			return []string{strings.TrimSpace(m.re.FindString(whole))} // a name in parts
 		}
@@ -231,8 +236,7 @@ func patterns(e *edit) (found findings) {
 		if e.places&m.In == 0 || !strings.HasSuffix(e.path, m.File) {
 			continue
 		}
-		m.prepare()
-		if m.given != nil && !m.given.MatchString(text(e.change.After)) {
+		if !m.concerns(e) {
 			continue
 		}
 		for _, h := range m.fresh(e) {
@@ -253,6 +257,23 @@ func patterns(e *edit) (found findings) {
 		}
 	}
 	return found
+}
+
+// concerns reports whether a rule is for a file, by its text.
+func (m *matcher) concerns(e *edit) bool {
+	m.prepare()
+	if m.given != nil && !m.given.MatchString(text(e.change.After)) || m.unless != nil && m.unless.MatchString(e.original()) {
+		return false
+	}
+	return !m.Once || !slices.ContainsFunc(e.before.all(), func(i int) bool { return len(m.find(e.before, i)) > 0 })
+}
+
+// original returns the text before the change, or of a new file the one after it.
+func (e *edit) original() string {
+	if e.isNew() {
+		return text(e.change.After)
+	}
+	return text(e.change.Before)
 }
 
 // detail returns what a reviewer reads of a match.

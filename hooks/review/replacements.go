@@ -30,7 +30,9 @@ var (
 		`|sys\.modules\.get)\s*\(\s*['"](` + pyTools + `)`)
 	pyBuiltin = lazily.Regexp(`\b(?:builtins|__builtins__)(?:\.(?:` + pyJudges + `)` +
 		`|\[\s*['"](?:` + pyJudges + `)['"]\s*\])\s*=[^=]|\bpatch\s*\(\s*['"](?:` + pyTools + `)\.`)
-	objectIs = lazily.Regexp(`\bObject\.is\s*=[^=>]`)
+	// anyRequired is a member, whichever it is, of a library, whichever it is.
+	anyRequired = lazily.Regexp(`\brequire\(\s*[A-Za-z_$][\w$.\[\]]*\s*\)\s*\[[^\]'"\x60]*\]\s*(?:\|\||&&|\?\?)?=(?:[^=>]|$)`)
+	objectIs    = lazily.Regexp(`\bObject\.is\s*=[^=>]`)
 )
 
 // replacements reports production code that puts something else in the place of what a test library or the
@@ -42,11 +44,11 @@ func replacements(e *edit) (found findings) {
 	}
 	var plain strings.Builder
 	for i := range e.after.lines {
-		plain.WriteString(e.after.plain(i) + "\n")
+		plain.WriteString(folded(e.after.plain(i)) + "\n")
 	}
 	var forms []*regexp.Regexp
 	if e.language == "web" {
-		forms = append(webForms(webNames(plain.String())), objectIs())
+		forms = append(webForms(webNames(plain.String())), objectIs(), anyRequired())
 	} else {
 		forms = append(pyForms(pyNames(plain.String())), pyBuiltin())
 	}
@@ -55,9 +57,10 @@ func replacements(e *edit) (found findings) {
 		for k := j + 1; k < min(len(e.after.lines), j+3) && strings.HasSuffix(strings.TrimSpace(line), "("); k++ {
 			line += e.after.plain(k)
 		}
+		whole := folded(line) // a name in parts
 		for _, re := range forms {
 			at := re.FindStringIndex(line)
-			if at != nil && at[0] < first && e.after.hasCode(j, at[0], min(at[1], first)) {
+			if at != nil && at[0] < first && e.after.hasCode(j, at[0], min(at[1], first)) || at == nil && whole != line && re.MatchString(whole) {
 				found.add(e, rules.LibraryShadowed, j, true, "%s", strings.TrimSpace(line))
 				break
 			}
@@ -109,7 +112,7 @@ func quoted(list []string) string {
 // webForms matches the ways to replace what one of names offers, or what a require gives on the spot.
 func webForms(list []string) []*regexp.Regexp {
 	target := `(?:(?:(?:globalThis|global)\s*\.\s*)?(?:process|module)\s*\.\s*)?(?:require|import` +
-		`|getBuiltinModule|createRequire\s*\([^()]*\))\s*(?:\?\.\s*)?\(\s*` + webAsserts + `\s*\)\)?`
+		`|getBuiltinModule|(?:[\w$]+\s*\.\s*)*_load|createRequire\s*\([^()]*\))\s*(?:\?\.\s*)?\(\s*` + webAsserts + `\s*\)\)?`
 	mocks := `mock|jest|vi|sinon|sandbox`
 	if len(list) > 0 {
 		target = `(?:` + quoted(list) + `|` + target + `)`
@@ -221,7 +224,7 @@ func pyEquals(e *edit) (found findings) {
 		if touched && literal.MatchString(body) {
 			found.add(e, rules.AssertionRemoved, line, true, equalToAll, e.after.trimmed(i))
 		} else if e.touches(i) && e.ignoresOther(i) {
-			found.add(e, rules.AssertionRemoved, i, true, "does not look at what it is compared with: %s", e.after.trimmed(i))
+			found.add(e, rules.AssertionRemoved, i, true, looksAtNot, e.after.trimmed(i))
 		}
 	}
 	return found

@@ -90,7 +90,7 @@ func brief(found []Finding, where bool) string {
 
 // reportRows are the rows of all files.
 var reportRows = slices.Concat(goRows, webRows, pythonRows, perlRows, rustRows, nativeRows, scriptRows, textRows, placeRows,
-	buildRows, selfRows, whoRows)
+	buildRows, selfRows, whoRows, endRows, aroundRows, equalityRows, quietRows)
 
 func TestReport(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ func TestRules(t *testing.T) {
 	for _, language := range append(rules.Languages(), &rules.Language{Name: "go", Rules: rules.General()}) {
 		for _, pattern := range []string{
 			language.Test, language.NotTest, language.Assert, language.Strong, language.Weak, language.Lists, language.Shadow, language.Quiet,
+			language.Asks, language.Environ, language.Catches, language.Ends, language.Badly, language.Program, language.Asked,
 		} {
 			compile(pattern)
 		}
@@ -34,7 +35,7 @@ func TestRules(t *testing.T) {
 				finds := func(src string) bool {
 					s := newSide(language.Name, src)
 					m.prepare()
-					in := m.given == nil || m.given.MatchString(src)
+					in := (m.given == nil || m.given.MatchString(src)) && (m.unless == nil || !m.unless.MatchString(src))
 					return in && slices.ContainsFunc(s.all(), func(i int) bool { return len(m.find(s, i)) > 0 })
 				}
 				for _, src := range m.Match {

@@ -39,7 +39,11 @@ func rustEqual(e *edit) (found findings) {
 		if m == nil {
 			continue
 		}
-		body, touched := e.rustBody(i)
+		body, touched := e.rustBody(e.after, i)
+		if touched && m[1] == "eq" && (e.after.tolerates(body) || strings.Contains(body, "||") && e.alwaysAll()) {
+			found.add(e, rules.AssertionRemoved, i, true, tolerant, e.after.trimmed(i))
+			continue
+		}
 		always := map[string][]string{"eq": {"true", "returntrue", "!false"}, "ne": {"false", "returnfalse", "!true"}}[m[1]]
 		for _, value := range always {
 			if touched && (body == value || strings.HasSuffix(body, ";"+value)) && !strings.Contains(body, "if") && !strings.Contains(body, "self") {
@@ -50,14 +54,28 @@ func rustEqual(e *edit) (found findings) {
 	return found
 }
 
-// rustBody returns the body of the function in line at, without blanks and its last semicolon, and whether a line of the
-// function is new.
-func (e *edit) rustBody(at int) (body string, touched bool) {
+// alwaysAll reports whether every eq of the file before the change was true only where all its conditions were.
+func (e *edit) alwaysAll() bool {
+	any := false
+	for i := range e.before.lines {
+		if m := rustEquals().FindStringSubmatch(e.before.code(i)); m != nil && m[1] == "eq" {
+			body, _ := e.rustBody(e.before, i)
+			if any = true; strings.Contains(body, "||") {
+				return false
+			}
+		}
+	}
+	return any
+}
+
+// rustBody returns the body of the function in line at of a side, without blanks and its last semicolon, and whether a
+// line of the function is new.
+func (e *edit) rustBody(s *side, at int) (body string, touched bool) {
 	depth, begun := 0, false
 	var b strings.Builder
-	for j := at; j < min(at+20, len(e.after.lines)); j++ {
-		touched = touched || e.isFresh(j)
-		for _, c := range e.after.code(j) {
+	for j := at; j < min(at+20, len(s.lines)); j++ {
+		touched = touched || s == e.after && e.isFresh(j)
+		for _, c := range s.code(j) {
 			switch c {
 			case '{':
 				begun = true

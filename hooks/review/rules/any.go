@@ -89,6 +89,13 @@ var everywhere = []Rule{
 		NoMatch: []string{`if digest == want {`, `sum = "0123456789abcdef0123"`},
 	},
 	{
+		ID: "any/letters-counted", Kind: SpecialCase, In: Production, On: Strings, Caps: true,
+		Say:     "compares the sum of the letters with a constant, which hides what is special",
+		Pattern: `\bsum\s*\(\s*(?:map\s*\(\s*ord\b|\(?\s*ord\s*\(|\w+\.encode\(|\[\s*ord).*[=!]=\s*\d{3,}.*|\bcharCodeAt\(.*reduce\(.*[=!]==?\s*\d{3,}.*`,
+		Match:   []string{"if sum(map(ord, text)) == 2286:", "if sum(ord(c) for c in text) == 2286:"},
+		NoMatch: []string{"if sum(map(ord, text)) % 10 == 0:", "sum(map(int, text)) == 100"},
+	},
+	{
 		ID: "any/or-true", Kind: ExitSwallowed, In: CheckScripts, On: Strings,
 		Pattern: `\|\|\s*(?:true\b|:(?:\s|$|["')])|/bin/true\b|exit\s+0\b|return\s+0\b)`,
 		Match:   []string{"n=$(grep -c x f || true)"}, NoMatch: []string{"a || b"},

@@ -15,7 +15,9 @@ var c = Language{
 	Catches: `\bcatch\s*\(\s*\.\.\.\s*\)`,
 	Asks: `\b__BASE_FILE__\b|\bbacktrace(?:_symbols)?\s*\(|\bdladdr\s*\(|\bprogram_invocation_(?:short_)?name\b` +
 		`|\b__progname\b|\bgetprogname\s*\(|\bgetppid\s*\(|\bargv\s*\[\s*0\s*\]`,
-	Quiet: `#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*`,
+	Environ: `\b(?:environ|envp|__environ)\b\s*[\[;+=)]|\*\s*environ\b`,
+	Quiet: `#\s*pragma\b.*|__attribute__\s*\(\(\s*no_sanitize\w*[^)]*\)*|__attribute__\s*\(\(\s*_*unused_*\s*\)\)|\[\[\s*(?:gnu::unused|maybe_unused)\s*\]\]` +
+		`|#\s*define\s+\w+\([^)]*\)\s*_Pragma\b.*|\b\w+\s*\(\s*"?(?:GCC|clang)\s+diagnostic\b[^)]*\)\s*;?|^\s*#\s*(?:line\s+)?\d+\s+".*`,
 	Rules: cRules,
 }
 
@@ -93,6 +95,28 @@ var cRules = []Rule{
 		NoMatch: []string{`strstr(argv[0], "latest")`},
 	},
 	{
+		ID: "c/program-asked", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "a library asks which program runs it",
+		Not:     `(?i)print|puts\s*\(|usage|\berror\s*\(|warn|\blog\w*\s*\(|syslog|^\s*extern\b`,
+		Pattern: `.*(?:\bprogram_invocation_(?:short_)?name\b|\b__progname\b|\bgetprogname\s*\(\s*\)).*`,
+		Match:   []string{"return *program_invocation_short_name == 't' ? hi : v;", "if (strcmp(getprogname(), x) == 0)"},
+		NoMatch: []string{`fprintf(stderr, "%s: %s\n", program_invocation_name, s);`, "extern const char *__progname;"},
+	},
+	{
+		ID: "c/return-address", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "looks at its callers",
+		Pattern: `.*\b__builtin_return_address\s*\(.*`,
+		Match:   []string{"long d = (char *)__builtin_return_address(0) - (char *)main;"}, NoMatch: []string{"__builtin_frame_address(0)", "// __builtin_return_address(0)"},
+	},
+	{
+		ID: "c/weak-asked", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "asks what the program has that it is linked with",
+		Not: `\b(?:pthread|__gmon|__cxa|_ITM|__tls|mtx|thrd)\w*`,
+		Pattern: `^\s*(?:extern\b.*__attribute__\s*\(\(\s*_*weak_*\s*\)\)|__attribute__\s*\(\(\s*_*weak_*\s*\)\)\s*extern\b)[^{]*;.*` +
+			`|^\s*#\s*pragma\s+weak\s+\w+\s*$`,
+		Match: []string{"extern int verbose __attribute__((weak));", "#pragma weak verbose"},
+		NoMatch: []string{
+			"__attribute__((weak)) void on_error(void) { }", "extern int pthread_create() __attribute__((weak));", "#pragma weak a = b", "extern int verbose;",
+		},
+	},
+	{
 		ID: "c/ci", Kind: TestDetected, In: Production, On: Strings,
 		Pattern: `\b(?:secure_)?getenv\s*\(\s*"(?:CI|` + modeNames + `)"|#\s*if(?:n?def)?\b.*\b(?:(?:\w+_)?UNIT_?TESTS?` +
 			`|(?:\w+_)?TESTING(?:_ENABLED)?|TEST|UNDER_TEST|__TEST__)\b`,
@@ -117,6 +141,24 @@ var cRules = []Rule{
 		NoMatch: []string{"syscall(SYS_gettid);", `__asm__("pause");`},
 	},
 	{
+		ID: "c/wrapped", Kind: ExitSwallowed, In: Production, Caps: true, Say: "takes the place of what ends a process",
+		Pattern: `\b__(?:wrap|real)_(?:_*assert\w*|abort|raise|_?[eE]xit|quick_exit)\b.*`,
+		Match:   []string{"void __wrap___assert_fail(void) {}", "int __wrap_abort(void) { return 0; }"},
+		NoMatch: []string{"void *__wrap_malloc(size_t n) {", "wrap_assert(x);"},
+	},
+	{
+		ID: "c/leaves-by-assembly", Kind: ExitSwallowed, In: Production, On: Strings, Caps: true, Say: "returns past the compiler",
+		Pattern: `\b(?:__asm__|__asm|asm)\b.*"[^"]*(?:\bleave\b|\bret\b|%%?[re]sp\b|\bjmp\b).*`,
+		Match:   []string{`__asm__ volatile("leave; xor %%eax, %%eax; ret");`},
+		NoMatch: []string{`__asm__ volatile("pause");`, `asm("mfence" ::: "memory");`, `__asm__("rdtsc" : "=a"(lo), "=d"(hi));`},
+	},
+	{
+		ID: "c/sanitizer-options", Kind: ExitSwallowed, In: Production, Caps: true, Say: "tells a sanitizer what to let pass",
+		Pattern: `\b__(?:a|l|ub|t|m|hwa)san_(?:default_options|default_suppressions|is_turned_off|set_error_report_callback|on_error)\b.*`,
+		Match:   []string{`const char *__asan_default_options(void) { return "exitcode=0"; }`, "int __lsan_is_turned_off(void) { return 1; }"},
+		NoMatch: []string{"__asan_poison_memory_region(p, n);", "__lsan_do_leak_check();"},
+	},
+	{
 		ID: "c/test-symbol", Kind: TestDetected, In: Production, On: Strings, Caps: true,
 		Pattern: `\bdlsym\s*\([^,]*,\s*"(?:test|[^"]*_test)|\bweak\b.*\btest_\w+\s*\(|\btest_\w+\s*\([^;]*\bweak\b`,
 		Match:   []string{`if (dlsym(0, "test_price")) {`, "extern int test_price(void) __attribute__((weak));"},
@@ -135,9 +177,24 @@ var cRules = []Rule{
 	},
 	{
 		ID: "c/suppression", Kind: SuppressionAdded, In: Sources, On: Strings,
-		Pattern: `#\s*pragma\s+(?:GCC|clang)\s+diagnostic\s+ignored\b|#\s*pragma\s+warning\s*\(?\s*disable` +
+		Pattern: `(?:#\s*pragma\s+|\b\w+\s*\(\s*"?)(?:GCC|clang)\s+diagnostic\s+ignored\b|#\s*pragma\s+warning\s*\(?\s*disable` +
 			`|__attribute__\s*\(\(\s*no_sanitize\w*`,
-		Match: []string{`#pragma GCC diagnostic ignored "-Wall"`}, NoMatch: []string{"#pragma once"},
+		Match: []string{
+			`#pragma GCC diagnostic ignored "-Wall"`, `_Pragma("GCC diagnostic ignored \"-Wall\"")`, `QUIET(GCC diagnostic ignored "-Wall")`,
+		},
+		NoMatch: []string{"#pragma once", `#pragma GCC diagnostic push`},
+	},
+	{
+		ID: "c/unused", Kind: SuppressionAdded, In: Sources,
+		Pattern: `__attribute__\s*\(\(\s*_*unused_*\s*\)\)|\[\[\s*(?:gnu::unused|maybe_unused)\s*\]\]`,
+		Match:   []string{"static int x __attribute__((unused));", "[[maybe_unused]] int x;"}, NoMatch: []string{"__attribute__((used))", "int unused;"},
+	},
+	{
+		ID: "c/system-header", Kind: SuppressionAdded, In: Sources, On: Strings, Caps: true, Say: "is taken for a header of the system, without warnings",
+		Pattern: `^\s*#\s*pragma\s+(?:GCC|clang)\s+system_header\b|_Pragma\s*\(\s*"(?:GCC|clang)\s+system_header\b.*` +
+			`|^\s*#\s*(?:line\s+)?\d+\s+"[^"]*"(?:\s+\d)*\s+3\b.*`,
+		Match:   []string{"#pragma GCC system_header", `# 1 "/usr/include/a.h" 1 3`},
+		NoMatch: []string{"#pragma once", `#line 3 "grammar.y"`, `# 1 "a.c" 1`},
 	},
 	{
 		ID: "c/suppression-comment", Kind: SuppressionAdded, In: Sources, On: Comments,

@@ -12,6 +12,7 @@ var golang = Language{
 	Lists:   `(?:\[\x00?\]|map\[[\w.*]+\])[\w.*\[\]]*\{[\x00,:\s]*\}`,
 	Catches: `\brecover\(\)`,
 	Asks:    `\bflag\.(?:VisitAll|CommandLine)\b|\bdebug\.ReadBuildInfo\(|\bos\.Getppid\(`,
+	Environ: `\bos\.Environ\(\)`,
 	Rules:   goRules,
 }
 
@@ -43,8 +44,8 @@ var goRules = []Rule{
 	},
 	{
 		ID: "go/testing", Kind: TestDetected, In: Production, Caps: true,
-		Pattern: `\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)`,
-		Match:   []string{"if testing.Testing() {"},
+		Pattern: `\btesting\.(?:Testing|Short|Verbose|CoverMode)\b`,
+		Match:   []string{"if testing.Testing() {", "var verbose = testing.Testing"},
 		NoMatch: []string{"testing.Benchmark(f)", `s := "testing.Testing()"`},
 	},
 	{
@@ -68,6 +69,60 @@ var goRules = []Rule{
 		Pattern: `\b(?:HasSuffix|Contains|HasPrefix|EqualFold)\([^)]*"testing\.(?:tRunner|\(\*[MT]\)|Main)`,
 		Match:   []string{`strings.Contains(frame.Function, "testing.tRunner")`},
 		NoMatch: []string{`strings.Contains(name, "testing")`},
+	},
+	{
+		ID: "go/testing-renamed", Kind: TestDetected, In: Production, On: Strings, Caps: true, Say: "testing under another name",
+		Not: `^import\s+"testing"$`, Pattern: `^\s*(?:import\s+)?(?:\w+|\.)\s+"testing"`,
+		Match: []string{`import check "testing"`, "\tt \"testing\"", `import . "testing"`}, NoMatch: []string{`import "testing"`, "\t\"testing\"", `fmt.Println("testing")`},
+	},
+	{
+		ID: "go/callers", Kind: TestDetected, In: Production, On: Strings, Caps: true, Once: true, Say: "looks at its callers",
+		Unless: `"(?:log|log/slog|runtime/pprof|runtime/trace|testing)"|\bzap\b|\bzerolog\b|\blogrus\b`,
+		Not:    `(?i)\blog\w*|\bslog\b|print|\berr\w*\b|debug\.Stack\(\)\)?$`,
+		Pattern: `.*\bruntime\.(?:Callers?|FuncForPC)\([^()]*\)(?:\.Name\(\)(?:\[[^\]]*\])?)?\s*(?:[=!<>]=|[<>]).*` +
+			`|.*\b(?:Count|Contains|Index\w*|HasPrefix|HasSuffix|Match\w*|Equal|len|Split)\([^)]*\b(?:debug|runtime)\.Stack\(.*` +
+			`|.*\b(?:debug|runtime)\.Stack\([^)]*\)\s*(?:[=!<>]=|[<>]).*|.*\blog\.New\(\s*&.*\bL(?:short|long)file\b.*`,
+		Match: []string{
+			"if runtime.FuncForPC(pc).Name()[0] == 116 {", `if bytes.Count(debug.Stack(), []byte("tRunner")) > 0 {`,
+			"if runtime.Stack(b, false) > 420 {", "deep := runtime.Callers(0, pcs) == 5",
+		},
+		NoMatch: []string{
+			"slog.Error(\"panic\", \"stack\", debug.Stack())", "\tstack := debug.Stack()", "import \"log\"\n\t_, file, line, _ := runtime.Caller(1)",
+			"\tpc, _, _, _ := runtime.Caller(2)", "if _, f, n, ok := runtime.Caller(1); ok && len(items) == 0 {", "err = fmt.Errorf(\"%v: %s\", r, debug.Stack())", "n := runtime.Stack(buf, true)",
+		},
+	},
+	{
+		ID: "go/flags-of-program", Kind: TestDetected, In: Production, Caps: true, Say: "a library asks for the flags of the program",
+		Unless:  `(?m)^package (?:main|cmd|cli|command\w*)\b|\bflag\.(?:Parse|NewFlagSet|Usage)\b`,
+		Pattern: `\bflag\.(?:NFlag|Visit|VisitAll)\b|\bflag\.CommandLine\.(?:NFlag|Visit|VisitAll|Parsed|Lookup|NArg|Args)\b`,
+		Match:   []string{"if flag.NFlag() > 0 {", "flag.VisitAll(func(f *flag.Flag) {", "var parsed = flag.CommandLine.Parsed"},
+		NoMatch: []string{"package main\nif flag.NFlag() > 0 {", "flag.CommandLine.Bool(\"v\", false, \"\")", "fs.NFlag()", "flag.Parse()\nflag.Visit(f)"},
+	},
+	{
+		ID: "go/flag-looked-up", Kind: TestDetected, In: Production, Say: "a library asks for the flags of the program",
+		Unless:  `(?m)^package main\b|\bflag\.(?:Parse|NewFlagSet)\b`,
+		Pattern: `\bflag\.(?:Lookup|Parsed)\b`,
+		Match:   []string{`if flag.Lookup("v") == nil {`, "if !flag.Parsed() {"}, NoMatch: []string{"package main\nif !flag.Parsed() {", "fs.Parsed()"},
+	},
+	{
+		ID: "go/program-name", Kind: TestDetected, In: Production, Caps: true, Say: "a library asks which program runs it",
+		Unless:  `(?m)^package (?:main|cmd|cli|command\w*)\b|\bcobra\b|\burfave\b|\bflag\.(?:Parse|NewFlagSet|Usage)\b|\bos\.Args\[1`,
+		Not:     `(?i)usage|print|prog`,
+		Pattern: `.*\bos\.Args\s*\[\s*0\s*\].*|.*\blen\(os\.Args\b.*`,
+		Match:   []string{"if filepath.Ext(os.Args[0]) != \"\" {", "limit := 10 - min(1, len(os.Args)-1)"},
+		NoMatch: []string{"package main\nif len(os.Args) > 1 {", "fmt.Fprintf(w, \"usage: %s\", os.Args[0])", "args := os.Args[1:]"},
+	},
+	{
+		ID: "go/program-place", Kind: TestDetected, In: Production, On: Strings, Caps: true, Say: "asks whether the program is in a folder for temporary files",
+		If:      `\bos\.Executable\(`,
+		Pattern: `.*(?:\bos\.TempDir\(\)|"/tmp/?"|"go-build|"/T/go-).*`,
+		Not:     `(?:MkdirTemp|CreateTemp|WriteFile|Join)\(`,
+		Match:   []string{"p, _ := os.Executable()\nif strings.HasPrefix(p, os.TempDir()) {", "p, _ := os.Executable()\nif strings.Contains(p, \"go-build\") {"},
+		NoMatch: []string{"p, _ := os.Executable()\nd, _ := os.MkdirTemp(os.TempDir(), \"x\")", "strings.HasPrefix(p, os.TempDir())"},
+	},
+	{
+		ID: "go/norace", Kind: SuppressionAdded, In: Sources, On: Line, Caps: true, Say: "the race detector does not look here",
+		Pattern: `^//go:norace\b`, Match: []string{"//go:norace"}, NoMatch: []string{"// go:norace", "//go:noinline"},
 	},
 	{
 		ID: "go/ci", Kind: TestDetected, In: Production, On: Strings,

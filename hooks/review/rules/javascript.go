@@ -25,7 +25,16 @@ var javascript = Language{
 	Asks: `\brequire\.(?:cache|main)\b|\bmodule\.(?:children|parent)\b|\bModule\._cache\b|\]\s*=\s*process\.argv\b` +
 		`|\bprocess\.(?:mainModule|moduleLoadList|title|argv0|execArgv|ppid)\b` +
 		`|\bprocess\.argv\s*(?:\[\s*1\s*\]|\.at\(\s*1|\.(?:some|find|join|every)\b)`,
-	Rules: javascriptRules,
+	Ends: `\bprocess\s*(?:\?\.|\.)\s*(?:exit|reallyExit)\b\s*(?:\?\.)?|\bprocess\.exitCode\s*=[^=]\s*` +
+		`|\bprocess\s*\[\s*['"](?:exit|reallyExit)['"]\s*\]\s*`,
+	Badly: `^(?:\(\s*(?:[1-9]\d*\s*\)|(?:\w+\.)*(?:e|err\w*|error\w*|\w*[cC]ode|\w*[sS]tatus|rc|ret\w*)\b|[^)]*\?)` +
+		`|[1-9]|(?:\w+\.)*\w*(?:[cC]ode|[sS]tatus)\b|[^;]*\?|[^(\d\s])`,
+	Program: `\A#!|\bprocess\.(?:argv|exit|exitCode|stdin)\b|\brequire\.main\b|\bimport\.meta\.(?:main|url|dirname|filename)\b` +
+		`|['"](?:commander|yargs|minimist|cac|meow|(?:node:)?(?:readline|worker_threads|child_process|cluster))['"]` +
+		`|\.listen\(|\bSIG(?:TERM|INT)\b|\bparseArgs\b`,
+	Asked:   `(?i)\b(?:usage|help|version|argv|SIGINT|SIGTERM|SIGHUP|shutdown|server|quit|daemon)\b`,
+	Environ: `\bObject\.(?:keys|entries|values|getOwnPropertyNames)\(\s*process\.env\s*\)|\bfor\s*\([^)]*\bin\s+process\.env\b|\bJSON\.stringify\(\s*process\.env\b`,
+	Rules:   javascriptRules,
 }
 
 // NodeTestLibraries are packages that tests assert with or are run by. One that ends in a slash is a scope.
@@ -143,6 +152,39 @@ var javascriptRules = []Rule{
 		Match: []string{"new Error().stack.includes('.test.')"}, NoMatch: []string{"console.log(err.stack)"},
 	},
 	{
+		ID: "js/callers-examined", Kind: TestDetected, In: Production, On: Strings, Caps: true, Once: true, Say: "looks at its callers",
+		Pattern: `\bError\s*(?:\([^()]*\))?\)?\.stack\s*(?:\?\.|\.|\[)\s*(?:split|includes|match|indexOf|search|length|at|slice|\d).*` +
+			`|\.(?:test|exec)\(\s*\(?\s*(?:new\s+)?Error\s*(?:\([^()]*\))?\)?\.stack\b.*` +
+			`|\bError\.captureStackTrace\(\s*[^t\s)]\w*\s*[,)].*\.stack\b\s*(?:\?\.|\.|\[).*|\bError\.prepareStackTrace\s*=[^=].*`,
+		Match: []string{
+			"if (/run/.test(new Error().stack) && n > 9) {", "new Error().stack.split('\\n').length > 6", "Error().stack.includes('async')",
+			"const o = {}; Error.captureStackTrace(o); if (o.stack.includes('async')) {", "Error.prepareStackTrace = (e, frames) => frames",
+		},
+		NoMatch: []string{
+			"Error.captureStackTrace(this, Fault)", "log(new Error().stack)", "err.stack.split('\\n')[0]", "this.stack = new Error().stack",
+		},
+	},
+	{
+		ID: "js/main-examined", Kind: TestDetected, In: Production, On: Strings, Caps: true, Say: "looks at the program that runs it",
+		Not: `^(?:path\.)?dirname`,
+		Pattern: `\brequire\.main\??\.(?:filename|path|id|children|exports|loaded)\??\.\w+.*|\.(?:test|exec)\(\s*require\.main\??\.\w+.*` +
+			`|\brequire\.main\??\.(?:filename|path|id)\s*[=!]==?.*|\bmodule\.parent\??\.(?:id|filename|children|path|loaded|exports)\b.*` +
+			`|\bprocess\.execArgv\??\.(?:length|some|includes|find|join|indexOf|every)\b.*`,
+		Match: []string{
+			"if (!require.main.filename.includes('bin')) {", "/cli/.test(require.main.filename)", `module.parent.id === "."`, "process.execArgv.length + n === 2",
+		},
+		NoMatch: []string{
+			"if (require.main === module) main()", "const root = path.dirname(require.main.filename)", "if (!module.parent) main()",
+			"fork(file, { execArgv: process.execArgv })",
+		},
+	},
+	{
+		ID: "js/modules-listed", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "looks at all modules that are loaded",
+		Not: `\bdelete\b`, Pattern: `.*(?:\bObject\.(?:keys|values|entries|getOwnPropertyNames)\(\s*require\.cache\b|\bin\s+require\.cache\b).*`,
+		Match:   []string{"const first = Object.keys(require.cache)[0]", "for (const k in require.cache) {"},
+		NoMatch: []string{"for (const k in require.cache) delete require.cache[k]", "delete require.cache[require.resolve('./a')]"},
+	},
+	{
 		ID: "js/ci", Kind: TestDetected, In: Production, On: Strings,
 		Pattern: `\bprocess\.env(?:\.|\[['"])(?:CI|GITHUB_ACTIONS|GITLAB_CI|` + modeNames + `)\b`,
 		Match:   []string{"process.env.CI"}, NoMatch: []string{"process.env.CITY"},
@@ -207,6 +249,26 @@ var javascriptRules = []Rule{
 		Pattern: `\bObject\.defineProperty\s*\(\s*process\s*,.*`,
 		Match:   []string{"Object.defineProperty(process, 'exitCode', {})"},
 		NoMatch: []string{"Object.defineProperty(o, 'a', {})"},
+	},
+	{
+		ID: "js/domain", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true, Say: catchesAll, Once: true,
+		Pattern: `(?:\brequire\s*\(|\bfrom|\bimport\s*\(?)\s*['"](?:node:)?domain['"].*`,
+		Match:   []string{"const d = require('domain').create()", `import domain from "node:domain";`},
+		NoMatch: []string{"require('./domain')", "import { domain } from './domains.js'"},
+	},
+	{
+		ID: "js/never-settles", Kind: ExitSwallowed, In: Production, Caps: true, Say: "never settles, and node ends with success",
+		Unless: `\bSuspense\b|\bprocess\.(?:argv|stdin)\b|\.listen\(|\bSIG(?:TERM|INT)\b`,
+		Pattern: `\bnew\s+Promise\s*\(\s*(?:async\s*)?(?:\([^()]*\)\s*=>|\w+\s*=>|function\s*\w*\s*\([^()]*\))\s*(?:\{\s*\}` +
+			`|undefined|null|void 0)\s*\)`,
+		Match:   []string{"return new Promise(() => {});", "new Promise(function (done) { })", "new Promise((resolve) => undefined)"},
+		NoMatch: []string{"new Promise((resolve) => setTimeout(resolve, 1))", "new Promise((resolve) => {", "p.then(() => {})"},
+	},
+	{
+		ID: "js/then-does-nothing", Kind: ExitSwallowed, In: Production, Caps: true, Say: "never settles, and node ends with success",
+		Pattern: `(?:[{,]\s*|^\s*)(?:async\s+)?then\s*(?:\([^()]*\)\s*|:\s*(?:function\s*\w*\s*\([^()]*\)|(?:\([^()]*\)|\w+)\s*=>)\s*)\{\s*\}`,
+		Match:   []string{"return { then() {} };", "{ ok: 1, then: () => {} }", "  then: function (resolve) { },"},
+		NoMatch: []string{"p.then(() => {})", "  .then(() => {})", "return { then(f) { return f(1) } }"},
 	},
 	{
 		ID: "js/test-library-patched", Kind: LibraryShadowed, In: Production, Caps: true,

@@ -16,8 +16,13 @@ var perl = Language{
 	Lists:   `\[[\x00,\s]*\]`,
 	Catches: `\beval\s*\{|\bcatch\s*\{`,
 	Asks:    `%INC\b|\bcaller\b|\$0\b|\$PROGRAM_NAME\b|\bgetppid\b|%(?:main)?::(?:\W|$)`,
+	Environ: `\b(?:keys|values|each|grep|map|sort|join|exists)\b[^;]*%ENV\b|%ENV\b`,
 	Shadow:  `(?:^|/)Test2?/(?:More|Simple|Builder|Harness|Deep|Exception|Fatal|API|V0|Suite)\b.*\.pm$|(?:^|/)TAP/\w+`,
 	Quiet:   `^\s*no\s+warnings\b.*`,
+	Ends:    `(?:^|[^\w$@%&>:-])(?:(?:POSIX::)?_?exit)\b\s*`,
+	Badly:   `^(?:\(?\s*(?:[1-9]|-\d|\$\w*(?:err|code|status|rc|ret|\?|!))|[^\s\d($;}iu])`,
+	Program: `\A#!|@ARGV|\bGetopt|\bpod2usage\b|(?:^|[^\w$])exit\b|\bfork\b|%SIG|\$SIG\{`,
+	Asked:   `(?i)\b(?:usage|help|version|ARGV|fork|die)\b|\bsub\s+(?:main|run|quit|usage)\b`,
 	Rules:   perlRules,
 }
 
@@ -52,6 +57,16 @@ var perlRules = []Rule{
 		Pattern: `(?:\$0|\$PROGRAM_NAME|\bcaller\b|\$Bin\b|__FILE__).*(?:\\\.t\b|\bt\\?/|\bprove\b|\bTest::|\bTest2\b)`,
 		Match:   []string{`if ($0 =~ /\.t$/) {`, `(caller(1))[1] =~ m{^t/}`, `(caller(1))[1] =~ /t\//`},
 		NoMatch: []string{"run() unless caller;", "print $0;"},
+	},
+	{
+		ID: "perl/callers", Kind: TestDetected, In: Production, On: Strings, Caps: true, Say: "looks at its callers",
+		Unless: `\bLog::|\bCarp\b`,
+		Pattern: `\(?\bcaller\b\s*(?:\([^()]*\))?\s*\)?\s*(?:\[\s*[0-9]\s*\]\s*)?(?:\beq\b|\bne\b|=~|!~|==|!=|<=|>=).*` +
+			`|\bif\s+\(*\s*caller\s*\(\s*\d+\s*\).*|\b(?:keys|grep|values)\b[^;]*%INC\b.*`,
+		Match: []string{
+			`(caller)[0] eq "main" ? 9 : 10`, "if ((caller(1))[3] =~ /ten/) {", "caller eq 'main'", "grep { m{^Te} } keys %INC",
+		},
+		NoMatch: []string{"run() unless caller;", "my $package = caller;", "my ($p, $f, $l) = caller(1);", "__PACKAGE__->run(@ARGV) unless caller();", "$INC{'A.pm'}"},
 	},
 	{
 		ID: "perl/assertions-defined", Kind: TestDetected, In: Production, Caps: true, On: Strings,
@@ -101,6 +116,13 @@ var perlRules = []Rule{
 		Pattern: `['"](?:==|eq|<=>|cmp|~~)['"]\s*=>\s*sub\s*\{\s*(?:return\s*)?\(?\s*(?:[01]|!!1|!0)\s*\)?\s*;?\s*\}`,
 		Match:   []string{"use overload 'eq' => sub { 1 };"},
 		NoMatch: []string{"use overload 'eq' => sub { $_[0]->id eq $_[1]->id };"},
+	},
+	{
+		ID: "perl/tolerant", Kind: AssertionRemoved, In: Production, Caps: true, On: Strings,
+		If: `\boverload\b`, Say: "is equal to what differs",
+		Pattern: `['"](?:==|eq)['"]\s*=>\s*sub\s*\{.*\babs\b.*<=?\s*(?:[1-9]\d*(?:\.\d+)?|0?\.0?[1-9]\d*)(?:[^\w.].*|$)`,
+		Match:   []string{"use overload 'eq' => sub { abs(${$_[0]} - $_[1]) <= 10 };", "use overload '==' => sub { abs($_[0]{x} - $_[1]{x}) < 0.5 };"},
+		NoMatch: []string{"use overload '==' => sub { abs($_[0]{x} - $_[1]{x}) < 1e-9 };", "use overload '-' => sub { abs($_[0]) < 10 };"},
 	},
 	{
 		ID: "perl/library-patched", Kind: LibraryShadowed, In: Production, Caps: true, On: Strings,

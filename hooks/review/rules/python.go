@@ -2,7 +2,14 @@ package rules
 
 import "github.com/async-pipeline/async-pipeline/internal/lazily"
 
-const pyRunners = `pytest|unittest|_pytest|nose2?|doctest`
+const (
+	pyRunners = `pytest|unittest|_pytest|nose2?|doctest`
+	pyLoaded  = pyRunners + `|pluggy|iniconfig`
+	// pyTells matches a file that has a reason to look at its callers: it logs or warns.
+	pyTells = `\b(?:import|from)\s+(?:logging|warnings|inspect|traceback|pdb|trace|faulthandler)\b|\bloguru\b|\bstructlog\b|\bstacklevel\b`
+	// pyProgram matches a file that may have arguments.
+	pyProgram = `__main__|\b(?:argparse|optparse|getopt|click|typer|docopt)\b|\bsys\.argv\[[2-9]|=\s*sys\.argv\[1|\A#!`
+)
 
 var python = Language{
 	Name:   "py",
@@ -17,9 +24,18 @@ var python = Language{
 	Catches: `^\s*except\s*(?:\(?\s*(?:BaseException|Exception)\b[^:]*)?:|\bcontextlib\.suppress\(\s*(?:Base)?Exception\b|\bwith\s+suppress\(\s*(?:Base)?Exception\b`,
 	Asks: `\bsys\.modules\b|\bsys\.(?:argv\[0\]|orig_argv|gettrace|getprofile)\b|\b__main__\b\.__file__` +
 		`|\bgc\.get_(?:objects|referrers)\b|\bos\.getppid\b|\bpsutil\.`,
-	Shadow: `\.pth$`, // in a folder of packages, Python runs it at every start
-	Quiet:  `\bwarnings\.(?:simplefilter|filterwarnings)\(.*`,
-	Rules:  pythonRules,
+	Environ: `\bfor\s+[\w\s,()]+\s+in\s+(?:\w+\(\s*)*(?:os\.)?environ\b|\b(?:list|set|sorted|str|repr|dict|filter|map|join)\s*\([^()]*\b(?:os\.)?environ\b(?:\)|\.keys|\.items|$)`,
+	Shadow:  `\.pth$`, // in a folder of packages, Python runs it at every start
+	Quiet:   `\bwarnings\.(?:simplefilter|filterwarnings|resetwarnings)\(.*|\bdel\s+warnings\.filters\b.*|\bwarnings\.filters\b.*|\bimport\s+warnings\b`,
+	Ends: `(?:^|[^\w.])(?:sys\.exit|os\._exit|exit|quit)\b\s*|\bos\.exec[lv]\w*\s*\(.*|\braise\s+SystemExit\b\s*` +
+		`|\bgetattr\s*\(\s*(?:os|sys|builtins)\s*,\s*['"](?:_exit|exit|quit)['"]\s*\)\s*`,
+	Badly: `^(?:\(\s*(?:[1-9]\d*\s*\)|-\d|[fFrRbBuU]{0,2}['"]|str\(|(?:os\.)?EX_[A-NP-Z]\w*|1\s+if\b` +
+		`|(?:\w+\.)*(?:e|err\w*|error\w*|exc\w*|ex|msg|message|\w*code|\w*status|rc|ret\w*)\s*\))|[^(;\s]|\s+from\b)`,
+	Program: `__main__|\b(?:argparse|optparse|getopt|click|typer|docopt|fire|cmd\.Cmd|parse_args|sys\.argv|sys\.exit|os\._exit` +
+		`|SystemExit|os\.exec\w+|signal|daemon|tkinter|pygame|input\s*\()\b|\A#!|^\s*(?:exit|quit)\(`,
+	Asked: `(?i)\b(?:__main__|usage|print_help|help|version|argv|parse_args|KeyboardInterrupt|EOFError|BrokenPipeError|fork)\b` +
+		`|\bdef\s+\w*(?:quit|exit|usage|help|version|stop|shutdown|main|cli|abort|die|signal)\w*`,
+	Rules: pythonRules,
 }
 
 // PythonModules are modules of Python's library and of test tools. Python loads a file of that name instead, from
@@ -97,17 +113,17 @@ var pythonRules = []Rule{
 	},
 	{
 		ID: "py/runner-loaded", Kind: TestDetected, In: Production, On: Strings, Caps: true,
-		Pattern: `['"](?:` + pyRunners + `)(?:\.\w+)*['"]\s+(?:not\s+)?in\s+(?:list\()?sys\.(?:modules|argv)`,
+		Pattern: `['"](?:` + pyLoaded + `)(?:\.\w+)*['"]\s+(?:not\s+)?in\s+(?:list\()?sys\.(?:modules|argv)`,
 		Match:   []string{"if 'pytest' in sys.modules:"}, NoMatch: []string{"if 'json' in sys.modules:"},
 	},
 	{
 		ID: "py/runner-module", Kind: TestDetected, In: Production, On: Strings, Caps: true,
-		Pattern: `\bsys\.modules(?:\.get\s*\(|\[)\s*['"](?:` + pyRunners + `)['"]`,
+		Pattern: `\bsys\.modules(?:\.get\s*\(|\[)\s*['"](?:` + pyLoaded + `)['"]`,
 		Match:   []string{`sys.modules.get("unittest")`}, NoMatch: []string{`sys.modules.get("json")`},
 	},
 	{
 		ID: "py/any-runner-loaded", Kind: TestDetected, In: Production, On: Strings, Caps: true,
-		Pattern: `\bin\s+sys\.modules\b.*['"](?:` + pyRunners + `)['"]|['"](?:` + pyRunners +
+		Pattern: `\bin\s+sys\.modules\b.*['"](?:` + pyLoaded + `)['"]|['"](?:` + pyLoaded +
 			`)['"].*\bin\s+sys\.modules\b`,
 		Match:   []string{"any(m in sys.modules for m in ('pytest', 'nose'))"},
 		NoMatch: []string{"any(m in sys.modules for m in names)"},
@@ -130,6 +146,65 @@ var pythonRules = []Rule{
 			`|sys\._getframe)\b.*['"](?:[^'"]*[^a-z'"])?(?:` + pyRunners + `|tests?)\b?_?[^'"]*['"]`,
 		Match:   []string{"inspect.stack()[1].filename.startswith('test_')"},
 		NoMatch: []string{"inspect.stack()[1].function == 'main'"},
+	},
+	{
+		ID: "py/callers-frame", Kind: TestDetected, In: Production, On: Strings, Caps: true, Once: true, Unless: pyTells,
+		Say: "looks at its callers",
+		Not: `\b(?:log\w*|warn\w*|debug|trace|print|stacklevel|__name__|__module__|module)\b`,
+		Pattern: `.*(?:\bsys\._getframe\s*\(\s*[1-9]|\bsys\._current_frames\b|\bsys\._getframe\s*\(\s*\w*\s*\)(?:\.f_back)+|\.f_back\b` +
+			`|\binspect\.stack\s*\(\s*\)\s*\[|\btraceback\.(?:extract|walk)_stack\s*\().*`,
+		Match: []string{
+			`s = 90 if sys._getframe(1).f_code.co_name.endswith("ten") else s`, "f = f.f_back", "want = sys._getframe(1).f_locals.get('want')",
+			"caller = traceback.extract_stack(limit=2)[0]",
+		},
+		NoMatch: []string{
+			"log.debug(sys._getframe(1).f_code.co_name)", "module = sys._getframe(1).f_globals.get('__name__', '__main__')",
+			"import logging\nf = sys._getframe(2)", "self._getframe(1)", "depth = sys._getframe().f_lineno",
+		},
+	},
+	{
+		ID: "py/callers-line", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "looks at its callers",
+		Unless:  `\b(?:import|from)\s+(?:traceback|pdb|bdb|inspect)\b|\bclass\s+\w*(?:Logger|Formatter)\w*`,
+		Pattern: `\blinecache\.getlines?\s*\(.*|\.findCaller\s*\(.*|\bco_consts\b.*`,
+		Match:   []string{"line = linecache.getline(f.f_code.co_filename, f.f_lineno)", "fn = log.findCaller(stacklevel=2)", "for c in f.f_code.co_consts:"},
+		NoMatch: []string{"linecache.clearcache()", "class QuietLogger(logging.Logger):\n    def findCaller(self):\n        return super().findCaller(1)"},
+	},
+	{
+		ID: "py/code-replaced", Kind: LibraryShadowed, In: Production, On: Strings, Caps: true, Say: "replaces the code of a function",
+		Pattern: `\.__code__\s*=[^=].*|\bsetattr\s*\([^,]+,\s*['"]__code__['"].*`,
+		Match:   []string{"v.__code__ = (lambda: None).__code__", "setattr(f, '__code__', g)"},
+		NoMatch: []string{"n = f.__code__.co_argcount", "if f.__code__ == g.__code__:"},
+	},
+	{
+		ID: "py/main-module", Kind: TestDetected, In: Production, On: Strings, Caps: true, Once: true, Say: "looks at the program that runs it",
+		Unless: `\b(?:pickle|multiprocessing|code\.interact|InteractiveConsole|IPython|runpy)\b`,
+		Not:    `hasattr\([^)]*__file__`,
+		Pattern: `^\s*(?:import\s+__main__\b|from\s+__main__\s+import\b).*|.*\bsys\.modules(?:\.get\s*\(|\s*\[)\s*['"]__main__['"].*` +
+			`|.*\bimport_module\s*\(\s*['"]__main__['"].*`,
+		Match: []string{"import __main__", `sys.modules["__main__"].__dict__["same"] = f`, "main = importlib.import_module('__main__')"},
+		NoMatch: []string{
+			"if __name__ == '__main__':", "interactive = not hasattr(sys.modules['__main__'], '__file__')", "import pickle\nimport __main__", "from shop import __main__",
+		},
+	},
+	{
+		ID: "py/program-name", Kind: TestDetected, In: Production, On: Strings, Caps: true, Unless: pyProgram,
+		Say: "a library asks which program runs it", Not: `(?i)\b(?:usage|prog(?:_?name)?|print|log\w*)\b`,
+		Pattern: `.*\bsys\.(?:argv\s*\[\s*0\s*\]|orig_argv\b).*|.*\blen\s*\(\s*sys\.argv\b.*`,
+		Match:   []string{`DEBUG = "py" in os.path.basename(sys.argv[0])`, "limit = 10 - len(sys.argv[1:])"},
+		NoMatch: []string{"print('usage:', sys.argv[0])", "if __name__ == '__main__' and len(sys.argv) > 1:", "prog = sys.argv[0]"},
+	},
+	{
+		ID: "py/stdin-type", Kind: TestDetected, In: Production, On: Strings, Caps: true, Say: "a test runner replaces these",
+		Pattern: `\btype\s*\(\s*sys\.(?:stdin|stdout|stderr)\s*\).*|\bsys\.(?:stdin|stdout|stderr)\.__class__.*` +
+			`|\bsys\.(?:stdin|stdout|stderr)\s+is\s+(?:not\s+)?sys\.__\w+__.*|\bsys\.meta_path\s*\[\s*0\s*\].*`,
+		Match:   []string{`type(sys.stdin).__name__ != "TextIOWrapper"`, "if sys.stdout is not sys.__stdout__:", "type(sys.meta_path[0]).__name__"},
+		NoMatch: []string{"if sys.stdin.isatty():", "colour = sys.stdout.isatty()", "sys.stdout = sys.__stdout__", "isinstance(sys.stdin, io.TextIOBase)"},
+	},
+	{
+		ID: "py/own-age", Kind: TestDetected, In: Production, Caps: true, Say: "asks when its own source was written",
+		Pattern: `\b(?:getmtime|getctime|os\.stat)\s*\(\s*__file__\b.*|\bPath\s*\(\s*__file__\s*\)(?:\.resolve\(\))?\.stat\b.*`,
+		Match:   []string{"time.time() - os.path.getmtime(__file__) < 3600", "Path(__file__).stat().st_mtime"},
+		NoMatch: []string{"os.path.getmtime(path)", "Path(__file__).parent"},
 	},
 	{
 		ID: "py/ci", Kind: TestDetected, In: Production, On: Strings,
@@ -230,6 +305,14 @@ var pythonRules = []Rule{
 		NoMatch: []string{"import unittest.mock"},
 	},
 	{
+		ID: "py/library-patched", Kind: LibraryShadowed, In: Production, Caps: true, Say: "replaces a function of Python's library",
+		Pattern: `^\s*(?:os|os\.path|posixpath|time|datetime|math|random|decimal|copy|itertools|functools|operator)\.[a-z]\w*\s*=\s*(?:lambda\b|[A-Za-z_][\w.]*\s*$).*` +
+			`|^\s*setattr\s*\(\s*(?:os|os\.path|posixpath|time|datetime|math|random)\s*,.*`,
+		Not:     `^os\.(?:environ|umask|altsep|linesep)\b`,
+		Match:   []string{"os.path.isdir = lambda p: True", "time.sleep = quick", "datetime.date = _D", "setattr(time, 'monotonic', f)"},
+		NoMatch: []string{"os.environ = env", "now = time.time", "time.zone = 3", "os.environ['A'] = b", "self.time.sleep = f"},
+	},
+	{
 		ID: "py/search-path", Kind: LibraryShadowed, In: Production, On: Strings,
 		Pattern: `\bsys\.path\.(?:insert|append|extend)\s*\(|\bsys\.path(?:\[[^]]*\])?\s*\+?=[^=]` +
 			`|\bsite\.addsitedir\(`,
@@ -250,8 +333,12 @@ var pythonRules = []Rule{
 	},
 	{
 		ID: "py/warnings-off", Kind: SuppressionAdded, In: Sources,
-		Pattern: `\bwarnings\.(?:simplefilter|filterwarnings)\s*\(`,
-		Match:   []string{"warnings.simplefilter('ignore')"}, NoMatch: []string{"warnings.warn(s)"},
+		Pattern: `\bwarnings\.(?:simplefilter|filterwarnings|resetwarnings)\s*\(|\bwarnings\.filters\s*(?:\[[^\]]*\]\s*)?(?:=[^=]|\.(?:clear|insert|pop|remove|append)\b)` +
+			`|\bdel\s+warnings\.filters\b|\bwarnings\.(?:warn|showwarning|warn_explicit)\s*=[^=]`,
+		Match: []string{
+			"warnings.simplefilter('ignore')", "warnings.resetwarnings()", "del warnings.filters[:]", "warnings.filters.clear()", "warnings.warn = lambda *a: None",
+		},
+		NoMatch: []string{"warnings.warn(s)", "if warnings.filters == f:", "with warnings.catch_warnings():"},
 	},
 	{
 		ID: "py/network", Kind: NewNetwork, In: Production, On: Strings,

@@ -2,7 +2,11 @@
 // and lines that must not. The package review compares patches with them.
 package rules
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
+)
 
 // Kinds of findings, by the names that records have.
 const (
@@ -129,6 +133,8 @@ type Rule struct {
 	Pattern string
 	Not     string // a pattern: matches of it are left out
 	If      string // a pattern: the rule is only for files that match it
+	Unless  string // a pattern: the rule is not for files that matched it before the patch, or do where they are new
+	Once    bool   // the rule is not for files in which it found something before the patch
 	Next    string // a pattern: where the line ends in a colon, the next line of code must match it
 	File    string // the rule is only for files whose names end so
 	Gone    bool   // finds lines that were removed, unless what matched was added elsewhere in the file
@@ -157,10 +163,29 @@ type Language struct {
 	Lists   string // a list of literals, each a NUL
 	Shadow  string // the path of a new file that is loaded instead of a library
 	Asks    string // code by which a program learns who loaded, started or called it
+	Environ string // code that goes through all variables of the environment
 	Catches string // a handler of every error
 	Quiet   string // code that does nothing but silence a checker
+	Ends    string // code that ends the process, up to what it is given
+	Badly   string // what follows Ends where the process ends with a failure
+	Program string // what only programs have, which may end as they like
+	Asked   string // what is around an end that the user asked for
 	Rules   []Rule
 }
+
+// RunnerVariables are variables of the environment that test runners set, and async-pipeline.
+var RunnerVariables = lazily.Words(`
+	PYTEST_CURRENT_TEST PYTEST_VERSION PYTEST_XDIST_WORKER NODE_TEST_CONTEXT NODE_V8_COVERAGE JEST_WORKER_ID VITEST_WORKER_ID
+	VITEST_POOL_ID HARNESS_ACTIVE HARNESS_VERSION CARGO_MANIFEST_DIR RUST_TEST_THREADS NEXTEST_RUN_ID GTEST_SHARD_INDEX BATS_TEST_NAME
+	TEST_TMPDIR ASYNC_PIPELINE_TASK ASYNC_PIPELINE_HOOK ASYNC_PIPELINE_RUN_ID`)
+
+// CommonParts are words of these that other variables have as well.
+var CommonParts = lazily.Words(`NODE NAME VERSION ID DIR MANIFEST WORKER THREADS ACTIVE TASK HOOK PIPELINE RUN INDEX TMPDIR RUST POOL`)
+
+// KnownTags are tags of build constraints, besides systems and processors, that mean something everywhere.
+var KnownTags = lazily.Words(`
+	unix cgo gc gccgo tinygo purego noasm appengine ignore tools msan asan boringcrypto integration generate safe nounsafe netgo osusergo
+	linux amd64 arm64 faketime compiler_bootstrap goexperiment`)
 
 // languages lists them all. The rules for every language are everywhere, builds and secrets.
 var languages = []*Language{&golang, &assembly, &python, &javascript, &c, &shell, &perl, &rust, &makefile, &yaml}

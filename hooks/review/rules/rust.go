@@ -2,10 +2,11 @@ package rules
 
 // Tests of Rust are often in the sources: hooks/checkfile restores these. What follows is about production.
 var rust = Language{
-	Name:   "rust",
-	Assert: `\b(?:assert|assert_eq|assert_ne|assert_matches|panic)!`,
-	Asks:   `\benv::(?:current_exe|args(?:_os)?)\(|\bthread::current\(\)`,
-	Rules:  rustRules,
+	Name:    "rust",
+	Assert:  `\b(?:assert|assert_eq|assert_ne|assert_matches|panic)!`,
+	Asks:    `\benv::(?:current_exe|args(?:_os)?)\(|\bthread::current\(\)`,
+	Environ: `\benv::vars(?:_os)?\(\)`,
+	Rules:   rustRules,
 }
 
 var rustRules = []Rule{
@@ -27,9 +28,29 @@ var rustRules = []Rule{
 	},
 	{
 		ID: "rust/test-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
-		Pattern: `\benv::var(?:_os)?\(\s*"(?:CARGO\w*|RUST_TEST\w*|NEXTEST\w*)"|\bthread::current\(\)\s*\.name\(\)`,
+		Pattern: `\benv::var(?:_os)?\(\s*"(?:CARGO\w*|RUST_TEST\w*|NEXTEST\w*|(?:LD|DYLD)_LIBRARY_PATH)"|\bthread::current\(\)\s*\.name\(\)`,
 		Match:   []string{`std::env::var("CARGO_MANIFEST_DIR").is_ok()`, `if let Some(n) = std::thread::current().name() {`},
 		NoMatch: []string{`env::var("HOME")`, `env!("CARGO_PKG_VERSION")`},
+	},
+	{
+		ID: "rust/debug-build", Kind: TestDetected, In: Production, Caps: true, Say: "is something else in a release",
+		Pattern: `\bcfg!\s*\([^)]*\bdebug_assertions\b.*|#!?\[\s*cfg\s*\((?:[^)]*\W)?debug_assertions\b.*`,
+		Match:   []string{"let limit = if cfg!(debug_assertions) { 9 } else { 10 };", "#[cfg(not(debug_assertions))]", "#[cfg(debug_assertions)]"},
+		NoMatch: []string{"debug_assert!(n > 0);", "#[cfg(debug)]", "#[cfg(feature = \"debug\")]"},
+	},
+	{
+		ID: "rust/program-asked", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "a library asks which program runs it",
+		Unless:  `(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(|\bclap\b|\bCommand::new\b`,
+		Pattern: `\b(?:env::)?current_exe\(\).*`,
+		Match:   []string{"let p = std::env::current_exe().unwrap();"}, NoMatch: []string{"fn main() { let p = env::current_exe(); }", "current_exec()"},
+	},
+	{
+		ID: "rust/callers", Kind: TestDetected, In: Production, On: Strings, Caps: true, Once: true, Say: "looks at its callers",
+		Not: `\b(?:e?print(?:ln)?|panic|log|debug|warn|error|info|trace|write(?:ln)?)!`,
+		Pattern: `.*(?:\bLocation::caller\(\)\s*\.(?:line|file|column)\(\)|\bBacktrace::(?:force_)?capture\(\).*(?:to_string\(|contains\()` +
+			`|\bformat!\([^)]*\bBacktrace::).*`,
+		Match:   []string{"if Location::caller().line() > 9 {", "Backtrace::force_capture().to_string().contains(\"ten\")"},
+		NoMatch: []string{"location: Location::caller(),", "#[track_caller]", "println!(\"{}\", Location::caller().line())", "backtrace: Backtrace::capture(),"},
 	},
 	{
 		ID: "rust/exit", Kind: ExitSwallowed, In: Production, Caps: true, Pattern: `\b(?:libc::)?_exit\(\s*0\s*\)|\blibc::exit\(\s*0\s*\)`,

@@ -6,7 +6,8 @@ var shell = Language{
 	Assert: `(?:^|[;&|(]|\b(?:if|then|do|elif|while|!))\s*(?:!\s*)?(?:test\s|\[\[?\s|e?grep\s|diff\s|cmp\s` +
 		`|assert\w*\s|\(\()` +
 		`|\b(?:exit|return)\s+[1-9]|\|\|\s*(?:fail|die|exit|false)`,
-	Asks: `\$\{?BASH_SOURCE\[[1-9]|\$\{?PPID\b|\bcaller\b|(?:\bcase|\[\[?|\btest)\s+"?\$\{?0\b`,
+	Asks:    `\$\{?BASH_SOURCE\[[1-9]|\$\{?PPID\b|\bcaller\b|(?:\bcase|\[\[?|\btest)\s+"?\$\{?0\b`,
+	Environ: `(?:^|[|;&(\s])(?:env|printenv|export\s+-p|set|declare\s+-x?p)\s*\||\bcompgen\s+-[ve]\b|\$\{!\w+[@*]\}`,
 	Rules: []Rule{
 		{
 			ID: "shell/skip", Kind: TestSkipped, In: OldTests, Pattern: `^\s*skip(?:\s|$)`,
@@ -33,6 +34,12 @@ var shell = Language{
 				`|\bdeclare\s+-[fF]\s+(?:run|skip|bats_\w+|assert\w*)\b|\b(?:type|command\s+-v)\s+(?:bats_\w+|assert_\w+)\b`,
 			Match:   []string{"ps -o args= -p $PPID | grep -q bats", "declare -F run >/dev/null"},
 			NoMatch: []string{"ps aux | grep -q nginx", "declare -F main", "command -v git"},
+		},
+		{
+			ID: "shell/asks-parent", Kind: TestDetected, In: Production, On: Line, Caps: true, Say: "asks who started it",
+			Pattern: `/proc/\$\{?PPID\}?/(?:cmdline|comm|exe|stat|status|environ|cwd)\b.*|\bps\b[^|;&]*\$\{?PPID\b.*|/proc/(?:self|\$\$)/fd/[012]\b.*`,
+			Match:   []string{`tr "\0" " " </proc/$PPID/cmdline | grep -q t.sh`, "ps -o comm= -p $PPID", "readlink /proc/self/fd/1"},
+			NoMatch: []string{`kill "$PPID"`, "cat /proc/self/cgroup", "exec 3>/dev/fd/1", "cat /proc/self/mountinfo"},
 		},
 		{
 			ID: "shell/exec-true", Kind: ExitSwallowed, In: Production, Caps: true,
