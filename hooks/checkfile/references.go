@@ -35,13 +35,14 @@ import (
 //     and cmp compare with, and data whose name speaks of tests, is expected. Other operands are what is checked.
 type references struct {
 	fileSet
-	makefiles map[string]bool // those of files that are Makefiles
-	subjects  map[string]bool // what linters are given; folders, with a slash at the end
-	libraries map[string]bool // shell scripts that the check and production source
-	calls     map[string]bool // words of the check's commands → one may decide
-	variables map[string]bool // names of variables in the check's scripts
-	mains     map[string]bool // Python sources that the check starts, and that are what is checked; their own tests are not
-	doctests  bool            // something runs the examples in Python's documentation
+	makefiles   map[string]bool // those of files that are Makefiles
+	subjects    map[string]bool // what linters are given; folders, with a slash at the end
+	libraries   map[string]bool // shell scripts that the check and production source
+	calls       map[string]bool // words of the check's commands → one may decide
+	variables   map[string]bool // names of variables in the check's scripts
+	testTargets map[string]bool // programs that CMake knows as tests
+	mains       map[string]bool // Python sources that the check starts, and that are what is checked; their own tests are not
+	doctests    bool            // something runs the examples in Python's documentation
 }
 
 // A finder finds references. Reading is bounded by the constants below; what lies beyond is not found.
@@ -85,6 +86,7 @@ func findReferences(t Tree, seen *survey, s Scope) references {
 	n := &finder{seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, wanted: map[string]bool{}, references: references{
 		fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
 		libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
+		testTargets: map[string]bool{},
 	}}
 	for _, run := range s.Runs {
 		dir := path.Clean(run.Dir)
