@@ -203,7 +203,9 @@ func buildFile(e *edit) (found findings) {
 		return nil
 	}
 	version, other := -1, -1
-	disarms := func(line string) bool { return strings.HasPrefix(path.Base(e.path), "meson") && checkfile.Disarms(line) }
+	disarms := func(line string) bool {
+		return strings.HasPrefix(path.Base(e.path), "meson") && checkfile.Disarms(line)
+	}
 	sort := func(j int, line string) {
 		switch {
 		case strings.TrimSpace(line) == "" || inBuild(e.path, line):
