@@ -88,12 +88,14 @@ type site struct {
 
 // findReferences follows the commands of a check.
 func findReferences(t Tree, seen *survey, s Scope) references {
-	n := &finder{seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, wanted: map[string]bool{},
+	n := &finder{
+		seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, wanted: map[string]bool{},
 		runners: map[string]bool{}, searched: map[string][]byte{}, references: references{
 			fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
 			libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
 			testTargets: map[string]bool{},
-		}}
+		},
+	}
 	for _, run := range s.Runs {
 		dir := path.Clean(run.Dir)
 		list := []shelltext.Command{{Words: run.Argv}}
