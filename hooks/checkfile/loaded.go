@@ -177,21 +177,9 @@ func (r *runnerFiles) loads(p string, subjects map[string]bool) bool {
 	return false
 }
 
-// LoadedWhenNew reports whether runners load a new file by itself that no check makes in the course of its work.
+// LoadedWhenNew reports whether runners load a new file by itself, besides installed libraries.
 func (c *Checks) LoadedWhenNew(p string) bool {
-	base := strings.ToLower(path.Base(p))
-	if base == "conftest.py" {
-		return true
-	}
-	return c.Class(p) == 5 && !Made(p) && !foreign(p) && !strings.HasPrefix(base, ".env")
-}
-
-// Made reports whether a file that runners load is one that tools write while they work: compiled code, what they
-// know of installed packages.
-func Made(p string) bool {
-	ext := path.Ext(p)
-	return ext == ".pyc" || ext == ".egg-link" || lang.InFolder(p, []string{"__pycache__", ".pytest_cache"}) ||
-		strings.Contains(p, ".egg-info/") || strings.Contains(p, ".dist-info/")
+	return path.Base(p) == "conftest.py" || c.Class(p) == 5 && !foreign(p)
 }
 
 func (r *runnerFiles) inGoModule(dir string) bool {

@@ -55,8 +55,7 @@ func (c checkFiles) changed(path string, was, now *patch.File) []string {
 	counts := c.LoadedWhenNew(path)
 	if was != nil {
 		parts := c.Parts(patch.Change{Path: path, Before: was, After: now})
-		counts = c.Class(path) > 0 && !checkfile.Made(path) ||
-			slices.ContainsFunc(parts, func(p checkfile.Part) bool { return p.Check })
+		counts = c.Class(path) > 0 || slices.ContainsFunc(parts, func(p checkfile.Part) bool { return p.Check })
 	}
 	if !counts {
 		return nil
