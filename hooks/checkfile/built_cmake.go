@@ -55,6 +55,7 @@ func (n *finder) cmakeTests(w site) {
 		to := shipped
 		if isTest && !c.shipped[name] && certain {
 			to = tested
+			n.testTargets[name] = true
 		}
 		for _, file := range files {
 			to[file] = true

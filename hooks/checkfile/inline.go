@@ -11,7 +11,10 @@ import (
 
 // partsOf returns how p is judged by its parts; nil: it is not.
 func (c *Checks) partsOf(p string) *manifestKind {
-	if kind := manifestOf(p); kind != nil || foreign(p) {
+	switch kind := manifestOf(p); {
+	case kind != nil && isCMake(p):
+		return &manifestKind{split: c.cmakeAt(path.Dir(p)).split}
+	case kind != nil || foreign(p):
 		return kind
 	}
 	switch path.Ext(p) {

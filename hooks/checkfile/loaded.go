@@ -177,6 +177,11 @@ func (r *runnerFiles) loads(p string, subjects map[string]bool) bool {
 	return false
 }
 
+// LoadedWhenNew reports whether runners load a new file by itself, besides installed libraries.
+func (c *Checks) LoadedWhenNew(p string) bool {
+	return path.Base(p) == "conftest.py" || c.Class(p) == 5 && !foreign(p)
+}
+
 func (r *runnerFiles) inGoModule(dir string) bool {
 	for ; ; dir = path.Dir(dir) {
 		if r.tree.Has(path.Join(dir, "go.mod")) {

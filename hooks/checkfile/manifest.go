@@ -80,6 +80,8 @@ func manifestOf(p string) *manifestKind {
 		return nil
 	case lang.Matches("requirements*.txt", base), lang.Matches("constraints*.txt", base):
 		return lineKind(splitRequirements)
+	case isCMake(p):
+		return &manifestKind{split: splitCMake}
 	default:
 		return manifestKinds[base]
 	}
@@ -96,7 +98,6 @@ var manifestKinds = map[string]*manifestKind{
 	"setup.cfg":           lineKind(splitINI),
 	"go.mod":              lineKind(splitGoMod),
 	"pnpm-workspace.yaml": lineKind(splitWorkspace),
-	"CMakeLists.txt":      {split: splitCMake},
 }
 
 // Parts returns the pieces that a change touched of a manifest, or of a source with tests in it, by line; nil for any

@@ -17,7 +17,8 @@ var (
 		catch_add_tests unity_add_test cmocka_add_test`)
 	cmakeArguments = []string{
 		"include", "set", "option", "set_property", "add_subdirectory", "unset", "cmake_dependent_option",
-		"add_compile_definitions", "set_target_properties", "add_custom_target",
+		"add_compile_definitions", "set_target_properties", "add_custom_target", "add_definitions", "add_compile_options",
+		"target_compile_definitions", "target_compile_options",
 	}
 )
 
@@ -69,11 +70,14 @@ func cmakeCommands(src string) (list []cmakeCommand, ok bool) {
 
 // splitCMake returns the commands of a CMakeLists.txt. The conditions around a command that makes tests are part of
 // its value: to put if(OFF) around it is to change it.
-func splitCMake(src string) ([]piece, bool) {
+func splitCMake(src string) ([]piece, bool) { return cmakeContext{}.split(src) }
+
+func (x cmakeContext) split(src string) ([]piece, bool) {
 	commands, ok := cmakeCommands(src)
 	if !ok {
 		return nil, false
 	}
+	targets := x.testTargets(commands)
 	var (
 		list       []piece
 		conditions []string
@@ -98,13 +102,16 @@ func splitCMake(src string) ([]piece, bool) {
 				conditions = conditions[:len(conditions)-1]
 			}
 		default:
+			if x.weakens(c, targets) {
+				p.is = decides
+			}
 			list = append(list, cmakePiece(p, c.name, c.args, conditions))
 		}
 	}
 	return list, true
 }
 
-// cmakePiece returns p with the name, value and meaning of a command.
+// cmakePiece returns p with the name, value and meaning of a command. It decides where p already does.
 func cmakePiece(p piece, name string, args, conditions []string) piece {
 	tests := func(arg string) bool { return lang.HasWord(arg, cmakeTests()) }
 	first := ""
@@ -112,6 +119,7 @@ func cmakePiece(p piece, name string, args, conditions []string) piece {
 		first = args[0]
 	}
 	switch {
+	case p.is == decides:
 	case name == "macro" || name == "function":
 		if !slices.Contains(cmakeDecides(), strings.ToLower(first)) {
 			p.name = ""

@@ -24,7 +24,8 @@ import (
 //     whatever they are called.
 //   - A source file that an interpreter or compiler is given (`node src/app.js`, `python main.py`, `go run
 //     ./cmd/gen`) is the program under test, unless its own name speaks of checks (`check.py`, `tools/lint.mjs`,
-//     `go run ./tools/lint`) or it imports a library for tests, and production does not import it.
+//     `go run ./tools/lint`), it imports a library for tests, or it is the project's own test runner (runner.go), and
+//     production does not import it.
 //   - A shell script of which only the output decides (`./greet.sh | grep hello`, `test "$(./greet.sh)" = hello`)
 //     is the program under test too, on the same condition. So is what a check script starts: `check.sh` runs
 //     `./greet.sh`, and is restored without it. And so is what a linter is given: `shellcheck greet.sh`, `bash -n
@@ -35,13 +36,14 @@ import (
 //     and cmp compare with, and data whose name speaks of tests, is expected. Other operands are what is checked.
 type references struct {
 	fileSet
-	makefiles map[string]bool // those of files that are Makefiles
-	subjects  map[string]bool // what linters are given; folders, with a slash at the end
-	libraries map[string]bool // shell scripts that the check and production source
-	calls     map[string]bool // words of the check's commands → one may decide
-	variables map[string]bool // names of variables in the check's scripts
-	mains     map[string]bool // Python sources that the check starts, and that are what is checked; their own tests are not
-	doctests  bool            // something runs the examples in Python's documentation
+	makefiles   map[string]bool // those of files that are Makefiles
+	subjects    map[string]bool // what linters are given; folders, with a slash at the end
+	libraries   map[string]bool // shell scripts that the check and production source
+	calls       map[string]bool // words of the check's commands → one may decide
+	variables   map[string]bool // names of variables in the check's scripts
+	testTargets map[string]bool // programs that CMake knows as tests
+	mains       map[string]bool // Python sources that the check starts, and that are what is checked; their own tests are not
+	doctests    bool            // something runs the examples in Python's documentation
 }
 
 // A finder finds references. Reading is bounded by the constants below; what lies beyond is not found.
@@ -57,6 +59,10 @@ type finder struct {
 	bare     map[string]bool // scripts that programs without an extension source; nil until it is asked
 	node     []nodePackage   // nil until it is asked
 	programs map[string]bool // compiled sources that were read → a test program
+
+	runners     map[string]bool   // units that were read → a project's own test runner
+	searched    map[string][]byte // texts of runners, and of what may name their data
+	runnerReads int
 }
 
 const (
@@ -82,10 +88,14 @@ type site struct {
 
 // findReferences follows the commands of a check.
 func findReferences(t Tree, seen *survey, s Scope) references {
-	n := &finder{seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, wanted: map[string]bool{}, references: references{
-		fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
-		libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
-	}}
+	n := &finder{
+		seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, wanted: map[string]bool{},
+		runners: map[string]bool{}, searched: map[string][]byte{}, references: references{
+			fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
+			libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
+			testTargets: map[string]bool{},
+		},
+	}
 	for _, run := range s.Runs {
 		dir := path.Clean(run.Dir)
 		list := []shelltext.Command{{Words: run.Argv}}
@@ -251,6 +261,7 @@ func (n *finder) started(p string, c shelltext.Command, w site) {
 	case kind == source && n.isCheck(p):
 		n.settingsOf(p)
 		n.testSource(p)
+		n.followRunner(p)
 		return
 	case kind == source:
 		n.mains[p] = true
@@ -326,7 +337,7 @@ func (n *finder) isCheck(p string) bool {
 	if u := n.seen.units[n.key(p)]; u != nil && u.testing {
 		return true
 	}
-	return checkName(p)
+	return checkName(p) || n.isRunner(p)
 }
 
 // imported reports whether production uses p. A user that a command refers to itself, or that is called a check, is

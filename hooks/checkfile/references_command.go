@@ -324,11 +324,13 @@ func (n *finder) goCommand(c shelltext.Command, w site) {
 			if p != "" && n.isCheck(p) {
 				n.files[p] = true
 				n.settingsOf(p)
+				n.followRunner(p)
 			}
 			continue // there may be more files
 		case n.seen.IsDir(p) && p != n.seen.sub && p != "." && n.isCheck(lang.GoPackage(p)):
 			n.globs = append(n.globs, lang.GoPackage(literal(p)))
 			n.settingsOf(lang.GoPackage(p))
+			n.followRunner(lang.GoPackage(p))
 		}
 		n.operands(args[i+1:], w, n.input)
 		return

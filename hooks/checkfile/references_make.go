@@ -159,6 +159,11 @@ func (n *finder) readMakefile(m *makefile, p string, w site) {
 		return
 	}
 	for _, s := range parseMakefile(string(src)) {
+		for _, word := range strings.Fields(s.text) { // a response file: cc @flags
+			if file, ok := strings.CutPrefix(word, "@"); ok && n.seen.Has(n.resolve(file, w)) {
+				n.add(n.resolve(file, w))
+			}
+		}
 		switch s.kind {
 		case makeVariable:
 			m.set(s)
@@ -166,8 +171,12 @@ func (n *finder) readMakefile(m *makefile, p string, w site) {
 			m.rules = append(m.rules, s)
 		case makeInclude:
 			for _, word := range strings.Fields(m.expand(s.value)) {
-				if strings.HasSuffix(word, ".d") {
-					continue // dependencies that a compiler wrote
+				if strings.HasSuffix(word, ".d") { // dependencies that a compiler writes, where git does not see them
+					n.add(n.resolve(word, w))
+					continue
+				}
+				if strings.ContainsRune(word, shelltext.Unknown) && m.listsDependencies(s.value) {
+					n.add(path.Join(literal(w.dir), "**", "*.d"))
 				}
 				in := w
 				in.from = path.Dir(p)
@@ -185,6 +194,13 @@ func (n *finder) readMakefile(m *makefile, p string, w site) {
 			}
 		}
 	}
+}
+
+// listsDependencies reports whether what is included may be files that a compiler writes: $(OBJS:.o=.d), $(DEPS).
+func (m *makefile) listsDependencies(included string) bool {
+	return strings.Contains(included, ".d") || slices.ContainsFunc(variablesIn(included), func(name string) bool {
+		return strings.Contains(m.vars[name], ".d")
+	})
 }
 
 // goal follows the recipes that lead to a goal, except those that build a file of the program.

@@ -51,7 +51,7 @@ func edited(change patch.Change) bool {
 // OnlyBuilds reports whether a change of a Makefile of the check touches only how the program is built, nothing that
 // decides.
 func (c *Checks) OnlyBuilds(change patch.Change) bool {
-	if !c.refs.makefiles[change.Path] || !edited(change) {
+	if !c.refs.makefiles[change.Path] || !edited(change) || disarmed(string(change.Before.Data), string(change.After.Data)) {
 		return false
 	}
 	known := map[string]bool{}
@@ -64,5 +64,7 @@ func (c *Checks) OnlyBuilds(change patch.Change) bool {
 	_, phony := checkParts(string(change.Before.Data), nil, checks)
 	after, phony := checkParts(string(change.After.Data), phony, checks)
 	before, _ := checkParts(string(change.Before.Data), phony, checks)
-	return slices.Equal(before, after)
+	return slices.EqualFunc(before, after, func(old, now string) bool {
+		return old == now || c.linksMore(old, now, path.Dir(change.Path))
+	})
 }

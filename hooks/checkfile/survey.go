@@ -28,6 +28,7 @@ type unit struct {
 	helper    bool
 	reached   bool // production uses it
 	testing   bool // imports a library for tests
+	asserts   bool // holds what tests assert with
 	tool      bool // neither production nor test: configures tools
 	offered   bool // production, because a package ships it (shipping)
 	runs      bool // its name speaks of tests: it may start them, so what it imports is not production for that
@@ -57,6 +58,8 @@ type survey struct {
 	rustTests    map[string]bool // folders with a test of Rust in them or below
 	onlyForTests map[string]bool // modules of Rust that only tests compile
 
+	headers map[string][]string // of C, by their names without folders
+
 	nodePackages []string // package.json files, not of dependencies
 }
 
@@ -67,6 +70,7 @@ func newSurvey(t Tree, sub string, failing []string) *survey {
 		Index: lang.NewIndex(paths, sub), sub: sub, units: map[string]*unit{}, dirUnits: map[string][]*unit{},
 		codeBelow: map[string]bool{}, dataBelow: map[string]bool{}, dataBases: map[string]bool{},
 		globs: map[*unit][]string{}, onlyForTests: map[string]bool{}, rustTests: map[string]bool{},
+		headers: map[string][]string{},
 	}
 	for _, p := range paths {
 		s.note(p)
@@ -84,6 +88,9 @@ func newSurvey(t Tree, sub string, failing []string) *survey {
 func (s *survey) note(p string) {
 	if path.Base(p) == "package.json" && !foreign(p) && len(s.nodePackages) < maxPackages {
 		s.nodePackages = append(s.nodePackages, p)
+	}
+	if slices.Contains([]string{".h", ".hh", ".hpp", ".hxx"}, path.Ext(p)) && !foreign(p) {
+		s.headers[path.Base(p)] = append(s.headers[path.Base(p)], p)
 	}
 	below := s.codeBelow
 	if lang.ByPath(p) == "" {
@@ -135,7 +142,11 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 		total += len(src)
 		u := s.unit(p)
 		files, testing := lang.Imports(s.Index, p, src)
+		if lang.ByPath(p) == "c" {
+			files = append(files, s.headersElsewhere(src, files)...)
+		}
 		u.testing = u.testing || testing
+		u.asserts = u.asserts || asserter(src)
 		s.doctests = s.doctests || path.Ext(p) == ".py" && bytes.Contains(src, []byte("doctest"))
 		u.sure = u.sure && lang.HasTest(p, src) // test_utils.py without a test may be anything
 		for _, f := range files {
@@ -151,6 +162,21 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 		}
 		s.literals(u, p, src)
 	}
+}
+
+var includesHeader = lazily.Regexp(`(?m)^[ \t]*#[ \t]*include[ \t]+"([\w./+-]+)"`)
+
+// headersElsewhere returns the headers that src includes, besides those that were found, where only one file of the tree
+// has the name: a flag of the compiler says where it is.
+func (s *survey) headersElsewhere(src []byte, found []string) (more []string) {
+	for _, m := range includesHeader().FindAllSubmatch(src, -1) {
+		name := string(m[1])
+		ends := func(p string) bool { return p == name || strings.HasSuffix(p, "/"+name) }
+		if list := s.headers[path.Base(name)]; !slices.ContainsFunc(found, ends) && len(list) == 1 && ends(list[0]) {
+			more = append(more, list[0])
+		}
+	}
+	return more
 }
 
 func (s *survey) link(from, to *unit) {
@@ -289,7 +315,7 @@ func (s *survey) onlyTests(u *unit) bool {
 		dirSure, dirMaybe := lang.HelperName(path.Base(dir))
 		sure, maybe = sure || dirSure, maybe || dirMaybe
 	}
-	return sure || (maybe || u.testing || s.beside(u)) && !subject
+	return sure || (maybe || u.testing || u.asserts || s.beside(u)) && !subject
 }
 
 // beside reports whether all tests that use u are about something else, each by its name or its folder, and u has no

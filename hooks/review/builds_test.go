@@ -38,6 +38,8 @@ var buildRows = []reportRow{
 	{"meson: a test is gone", "meson.build", "e = executable('a', 'a.c')\ntest('a', e)\n", "e = executable('a', 'a.c')\n", "test_removed:1!"},
 	{"meson: a test gets an argument", "meson.build", "test('a', e)\n", "test('a', e, args: ['x'])\n", ""},
 	{"meson: a test is to fail", "meson.build", "test('a', e)\n", "test('a', e, should_fail: true)\n", "exit_swallowed:1!"},
+	{"meson: no asserts", "meson.build", "project('a', 'c')\n", "project('a', 'c', default_options: ['b_ndebug=true'])\n", "exit_swallowed:1!"},
+	{"meson: a flag", "meson.build", "project('a', 'c')\n", "project('a', 'c')\nadd_project_arguments('-DND' + 'EBUG', '-DNDEBUG', language: 'c')\n", "exit_swallowed:2!"},
 	{"a gem", "Gemfile", "gem 'a', '1.0'\n", "gem 'a', '1.1'\n", "dependency_changed:1"},
 	{"a project of .NET", "src/Shop.csproj", "<a>\n</a>\n", "<a>\n<PackageReference Include=\"B\" />\n</a>\n", "dependency_changed:2"},
 	{"a submodule", ".gitmodules", "[submodule \"a\"]\n\turl = ../a\n", "[submodule \"a\"]\n\turl = ../b\n", "dependency_changed:2"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
@@ -202,6 +203,9 @@ func buildFile(e *edit) (found findings) {
 		return nil
 	}
 	version, other := -1, -1
+	disarms := func(line string) bool {
+		return strings.HasPrefix(path.Base(e.path), "meson") && checkfile.Disarms(line)
+	}
 	sort := func(j int, line string) {
 		switch {
 		case strings.TrimSpace(line) == "" || inBuild(e.path, line):
@@ -218,6 +222,9 @@ func buildFile(e *edit) (found findings) {
 		if other < 0 && version < 0 || depends().MatchString(e.before.lines[i]) {
 			sort(e.at(i), e.before.lines[i])
 		}
+	}
+	if j := slices.IndexFunc(e.fresh, func(j int) bool { return disarms(e.after.lines[j]) }); j >= 0 {
+		found.add(e, rules.ExitSwallowed, e.fresh[j], true, "takes the asserts out of what is built: %s", e.after.trimmed(e.fresh[j]))
 	}
 	if version >= 0 {
 		line := "a line is gone"

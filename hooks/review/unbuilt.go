@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
@@ -13,21 +14,128 @@ import (
 )
 
 // unbuilt reports sources that were built, and checked, and are no longer, although they are still there: a file of Go
-// with a build constraint that does not hold here, or any source under a name that its tools pass over. The kind is
-// dead_code.
+// with a build constraint that does not hold here, any source under a name or in a folder that its tools pass over, one
+// of Go in another module, one of C in a condition of the preprocessor. So is one in whose place an empty file is. The
+// kind is dead_code.
 func unbuilt(p *proposal) (found findings) {
 	for _, e := range p.edits {
 		switch {
-		case e.opaque || !e.exists() || e.class != none:
+		case e.opaque || !e.exists() || e.class != none && (e.class != testData || !e.isNew()):
 		case e.isNew():
-			if was := p.movedFrom(e); was != nil && builds(was.path, was.change.Before.Data) && !builds(e.path, e.change.After.Data) {
-				found.add(e, rules.DeadCode, -1, true, "%s is here, where it is not built or checked", was.path)
+			was := p.movedFrom(e)
+			switch {
+			case was != nil && builds(was.path, was.change.Before.Data) && (!builds(e.path, e.change.After.Data) || p.otherModule(was, e)):
+				found.put(e, rules.DeadCode, -1, true, "%s is here, where it is not built or checked", was.path)
+			case e.class == none && onlyPackage(e):
+				if gone := p.goneBeside(e); gone != nil {
+					found.add(e, rules.DeadCode, -1, true, "an empty file is in the place of %s", gone.path)
+				}
 			}
+		case e.conditionLine() >= 0:
+			found.add(e, rules.DeadCode, e.conditionLine(), true, "hardly anything is compiled any more: %s", e.after.trimmed(e.conditionLine()))
 		case builds(e.path, e.change.Before.Data) && !builds(e.path, e.change.After.Data):
 			found.add(e, rules.DeadCode, e.constraintLine(), true, "the file is no longer built here")
 		}
 	}
 	return found
+}
+
+// otherModule reports whether a source of Go moved into a module that the patch makes.
+func (p *proposal) otherModule(was, now *edit) bool {
+	return path.Ext(now.path) == ".go" && slices.ContainsFunc(p.edits, func(e *edit) bool {
+		dir := path.Dir(e.path) + "/"
+		return e.isNew() && path.Base(e.path) == "go.mod" && strings.HasPrefix(now.path, dir) && !strings.HasPrefix(was.path, dir)
+	})
+}
+
+// onlyPackage reports whether a file of Go has nothing but the name of its package.
+func onlyPackage(e *edit) bool {
+	if e.language != "go" {
+		return false
+	}
+	var code []string
+	for i := range e.after.lines {
+		if line := strings.TrimSpace(e.after.code(i)); line != "" {
+			code = append(code, line)
+		}
+	}
+	return len(code) == 1 && strings.HasPrefix(code[0], "package ")
+}
+
+// goneBeside returns a source that a patch removes in the folder of a new file, and that was built; nil: there is none.
+func (p *proposal) goneBeside(e *edit) *edit {
+	i := slices.IndexFunc(p.edits, func(was *edit) bool {
+		return !was.exists() && !was.opaque && was.class == none && path.Dir(was.path) == path.Dir(e.path) &&
+			path.Ext(was.path) == path.Ext(e.path) && builds(was.path, was.change.Before.Data)
+	})
+	if i < 0 {
+		return nil
+	}
+	return p.edits[i]
+}
+
+var (
+	cCondition = lazily.Regexp(`^#\s*if(?:n?def\s+|\s+!?\s*defined\s*\(?\s*|\s+!?\s*)(\w+)\s*\)?\s*$`)
+	cConditional = lazily.Regexp(`^#\s*(if|elif|else|endif)`)
+	// platform are names that compilers define.
+	platform = lazily.Regexp(`^(?:__\w+|_WIN\w*|_MSC_VER|WIN32|linux|unix|NDEBUG|DEBUG)$`)
+)
+
+// conditionLine returns the new line of a condition of C around most of what the file had, from 0; -1: there is none.
+// Where the text before, or another line of the patch, has the name that it asks for, it may hold.
+func (e *edit) conditionLine() int {
+	if e.language != "c" {
+		return -1
+	}
+	for _, j := range e.fresh {
+		m := cCondition().FindStringSubmatch(strings.TrimSpace(e.after.code(j)))
+		if m == nil || platform().MatchString(m[1]) || e.of.names(m[1], e.path, j) {
+			continue
+		}
+		inside, all, depth := 0, 0, 0
+		for i := range e.after.lines {
+			line := strings.TrimSpace(e.after.code(i))
+			if d := cConditional().FindStringSubmatch(line); d != nil && i >= j {
+				switch d[1] {
+				case "if":
+					if depth > 0 || i == j {
+						depth++
+					}
+				case "endif":
+					depth = max(0, depth-1)
+				}
+			}
+			if line == "" || strings.HasPrefix(line, "#") || e.isAdded(i) {
+				continue
+			}
+			if all++; depth > 0 {
+				inside++
+			}
+		}
+		if all > 0 && inside*2 > all {
+			return j
+		}
+	}
+	return -1
+}
+
+// names reports whether the old text of a file has a name, or a new line of the patch besides line j of it.
+func (p *proposal) names(name, file string, j int) bool {
+	word := func(line string) bool {
+		return slices.Contains(strings.FieldsFunc(line, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }), name) ||
+			strings.Contains(line, "-D"+name)
+	}
+	for _, e := range p.edits {
+		if e.path == file && slices.ContainsFunc(e.before.lines, word) {
+			return true
+		}
+		for _, k := range e.added {
+			if line := e.after.lines[k]; (e.path != file || k != j) && word(line) && !strings.HasPrefix(strings.TrimSpace(line), "#endif") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // leastMoved is the number of bytes with which a source is known again.

@@ -104,6 +104,7 @@ func (c *checks) request(t *testing.T, tier sandbox.Tier) Request {
 		Config: config, Task: config.Task("check"), Run: run, Ended: run.Task("check"), RunTask: c.run,
 		Clean: func(s string) string { return s },
 	})
+	fixtest.Put(t, config.Root, "PIPELINE.hcl", "f:# mine\n")
 	work := t.TempDir()
 	h := &homes.Homes{
 		Places: homes.Places{Store: store.Dir, Work: filepath.Join(work, "work"), Kept: filepath.Join(work, "kept")},

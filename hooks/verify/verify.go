@@ -156,7 +156,7 @@ func (q *Request) verify(ctx context.Context) Result {
 	}
 	back := checks.Restore(q.Changes)
 	p := part{name: "proposed", what: "the patch", changes: q.Changes, tasks: q.tasks(true)}
-	o := part{name: "original", what: "with the original tests", changes: back, tasks: q.tasks(false)}
+	o := part{name: "original", what: "with the original tests", changes: back, tasks: q.tasks(false), checks: checkFiles{checks}}
 	proposed, original := q.both(ctx, p, o)
 	r.Checks.SideBySide = proposed != nil && original != nil && len(original.checks) > 0
 	if proposed == nil {
@@ -181,7 +181,11 @@ func (q *Request) verify(ctx context.Context) Result {
 	case slices.ContainsFunc(r.Flags, func(f fix.Flag) bool { return f.Caps }):
 		r.Verdict, reason = Suspect, "flagged"
 	default:
-		r.Verdict, reason = q.proof(ctx, &r, o, original)
+		r.Verdict, reason = Suspect, q.changedItself(ctx, o, original)
+		o.checks = checkFiles{}
+		if reason == "" {
+			r.Verdict, reason = q.proof(ctx, &r, o, original)
+		}
 	}
 	if original.reason == "" {
 		r.Checks.Tests = q.together(proposed, original)
@@ -288,6 +292,7 @@ type outcome struct {
 	results        testreport.Results // of both
 	tests          *fix.TestResults   // how it failed by names; nil: it passed, or they do not tell
 	failedByOthers bool               // it failed, and counts as passed
+	rewritten      []string           // check files that changed while it ran, if the part has checks
 }
 
 // A part of a verification: tasks that run in order in one fresh copy of base and changes, until one does not pass.
@@ -296,7 +301,8 @@ type part struct {
 	what    string // what is verified, for a person
 	changes []patch.Change
 	tasks   []*pipeline.Task
-	again   []string // tests that broke in the try before; nil: there was none
+	again   []string   // tests that broke in the try before; nil: there was none
+	checks  checkFiles // that are compared afterwards; the zero value: none are
 }
 
 // copy runs a part while no other runs.
@@ -348,6 +354,7 @@ func (q *Request) wall(ctx context.Context) (context.Context, context.CancelFunc
 // A place is a fresh copy with changes in it, and the box for checks there.
 type place struct {
 	dir   string // of the pipeline's root
+	copy  *scratch.Copy
 	box   sandbox.Box
 	close func()
 }
@@ -381,7 +388,7 @@ func (q *Request) place(ctx context.Context, name string, changes []patch.Change
 	if err := q.Homes.Copying(func() error { return c.Put(changes) }); err != nil {
 		return nil, err
 	}
-	at.dir = filepath.Join(c.Dir, filepath.FromSlash(q.Base.Sub))
+	at.copy, at.dir = c, filepath.Join(c.Dir, filepath.FromSlash(q.Base.Sub))
 	at.box, err = q.Homes.CheckBox(q.Base, c, caches)
 	return at, err
 }
@@ -391,6 +398,9 @@ func (q *Request) checks(ctx context.Context, p part, at *place, begins func(par
 	o := &outcome{}
 	err := o.run(ctx, q, p, at, begins)
 	o.noTime = ctx.Err() != nil
+	if p.checks.Checks != nil && err == nil && !o.noTime {
+		o.rewritten = q.rewritten(ctx, p, at)
+	}
 	return o.end(q, err)
 }
 

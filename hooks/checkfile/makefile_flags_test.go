@@ -1,0 +1,91 @@
+package checkfile
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
+// A change of flags stays for the second check, unless it can take asserts out of the tests; so does what only links
+// more.
+func TestMakefileFlags(t *testing.T) {
+	const makefile = `include config.mk
+CFLAGS = -Isrc -Wall
+-include $(OBJS:.o=.d)
+check: build/test_calc
+	./build/test_calc
+build/test_calc: build/calc.o tests/test_calc.c
+	$(CC) $(CFLAGS) @flags.rsp -o $@ build/calc.o tests/test_calc.c
+build/calc.o: src/calc.c
+	$(CC) $(CFLAGS) -c -o $@ src/calc.c
+%.o: %.c
+	$(CC) -c -o $@ $<
+.PHONY: check
+`
+	tree := map[string]string{
+		"Makefile": makefile, "config.mk": "CC = gcc\nCPPFLAGS = -Isrc\nLDLIBS =\n", "src/calc.c": "", "src/helper.c": "",
+		"include/calc.h": "", "tests/test_calc.c": "int main(void) { return 0; }\n", "flags.rsp": "-O2\n",
+	}
+	var paths []string
+	for p := range tree {
+		paths = append(paths, p)
+	}
+	c := NewChecks(Tree{Paths: paths, Read: func(p string) ([]byte, error) { return []byte(tree[p]), nil }},
+		Scope{Runs: []Command{{Dir: ".", Argv: []string{"make", "check"}}}})
+	for _, test := range []struct {
+		file, old, new string
+		stays          bool
+	}{
+		{"config.mk", "-Isrc", "-Isrc -Wall -O2 -DMAX=3", true},
+		{"config.mk", "-Isrc", "-Isrc -DNDEBUG", false},
+		{"config.mk", "-Isrc", "-Isrc -DND''EBUG", false},
+		{"config.mk", "-Isrc", "-Isrc -DND$(E)EBUG", false},
+		{"config.mk", "-Isrc", "-Isrc $(A)$(B)", false},
+		{"config.mk", "-Isrc", "-Isrc $(subst x,,-DNxDEBUG)", false},
+		{"config.mk", "-Isrc", "-Isrc @more.rsp", false},
+		{"config.mk", "-Isrc", "-Isrc -include src/pre.h", false},
+		{"config.mk", "-Isrc", "-Isrc -D__assert_fail=calc_warn", false},
+		{"config.mk", "LDLIBS =", "LDLIBS = -Wl,--wrap=__assert_fail", false},
+		{"config.mk", "= gcc", "= clang", true},
+		{"config.mk", "= gcc", "= ./tools/cc", false},
+		{"config.mk", "= gcc", "= tools/cc", false},
+		{"Makefile", "-c -o $@ $<", "-O2 -c -o $@ $<", true},
+		{"Makefile", "-c -o $@ $<", "-DNDEBUG -c -o $@ $<", false},
+
+		{"Makefile", "@flags.rsp -o $@ build/calc.o tests", "@flags.rsp -o $@ build/calc.o build/helper.o tests", true},
+		{"Makefile", "build/calc.o tests/test_calc.c\n\t", "build/calc.o build/helper.o tests/test_calc.c\n\t", true},
+		{"Makefile", "build/calc.o tests/test_calc.c\nbuild", "build/calc.o tests/test_calc.c -lm\nbuild", true},
+		{"Makefile", "CFLAGS = -Isrc", "CFLAGS = -Iinclude", true},
+		{"Makefile", "CFLAGS = -Isrc", "CFLAGS = -Ifake", false},
+		{"Makefile", "CFLAGS = -Isrc", "CFLAGS = -Isrc -w", false},
+		{"Makefile", "\t./build/test_calc", "\t./build/test_calc -list", false},
+		{"Makefile", "\t./build/test_calc", "\t-./build/test_calc", false},
+		{"Makefile", "-o $@ build/calc.o tests", "-o $@ build/fake.o build/calc.o tests", false},
+		{"Makefile", "-o $@ build/calc.o tests", "-o $@ build/helper.o tests", false},
+		{"Makefile", "-o $@ build/calc.o tests", "-o $@ build/calc.o build/helper.o calc.a tests", false},
+		{"Makefile", "tests/test_calc.c\nbuild", "tests/test_calc.c; true\nbuild", false},
+	} {
+		before := tree[test.file]
+		after := strings.Replace(before, test.old, test.new, 1)
+		if before == after {
+			t.Fatalf("%s has no %q", test.file, test.old)
+		}
+		change := patch.Change{Path: test.file, Before: &patch.File{Mode: 0o644, Data: []byte(before)}, After: &patch.File{Mode: 0o644, Data: []byte(after)}}
+		if got := len(c.Restore([]patch.Change{change})) == 1; got != test.stays {
+			t.Errorf("%s: %q → %q: stays: %t, want %t", test.file, test.old, test.new, got, test.stays)
+		}
+	}
+	for _, p := range []string{"src/calc.d", "build/x.d", "flags.rsp"} {
+		if c.Class(p) != 4 {
+			t.Errorf("class of %s: %d, want 4", p, c.Class(p))
+		}
+	}
+	archives := patch.Change{
+		Path: "config.mk", Before: &patch.File{Mode: 0o644, Data: []byte("LIBS = calc.a\n")},
+		After: &patch.File{Mode: 0o644, Data: []byte("LIBS = helper.o calc.a\n")},
+	}
+	if c.linksMore(string(archives.Before.Data), string(archives.After.Data), ".") {
+		t.Error("an object before an archive takes the place of its members")
+	}
+}

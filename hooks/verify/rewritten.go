@@ -1,0 +1,79 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
+// Code that is checked can change the check while it runs: write the file that a test compares with, or one that the
+// runner loads. So the check files in the copy are compared with what was put there when the check has ended. What the
+// check changes without the patch too does not count: some tests write files that git has.
+
+// rewritten returns the check files that differ from what was put in a copy, and new ones that runners load by
+// themselves. Without an answer of the copy it returns none.
+func (q *Request) rewritten(ctx context.Context, p part, at *place) (names []string) {
+	var now []patch.Change
+	err := q.Homes.Copying(func() (err error) {
+		now, _, err = at.copy.Changes(ctx)
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	put := map[string]patch.Change{}
+	for _, c := range p.changes {
+		put[c.Path] = c
+	}
+	for _, c := range now {
+		was := c.Before
+		if c, ok := put[c.Path]; ok {
+			was = c.After
+		}
+		delete(put, c.Path)
+		names = append(names, p.checks.changed(c.Path, was, c.After)...)
+	}
+	for _, c := range put { // they are as in the base now
+		names = append(names, p.checks.changed(c.Path, c.After, c.Before)...)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A checkFiles is the check files of the base.
+type checkFiles struct{ *checkfile.Checks }
+
+// changed returns path if it belongs to the check and its content differs.
+func (c checkFiles) changed(path string, was, now *patch.File) []string {
+	if c.Checks == nil || was == nil && now == nil || was != nil && now != nil && was.Mode.Type() == now.Mode.Type() && bytes.Equal(was.Data, now.Data) {
+		return nil
+	}
+	counts := c.LoadedWhenNew(path)
+	if was != nil {
+		parts := c.Parts(patch.Change{Path: path, Before: was, After: now})
+		counts = c.Class(path) > 0 || slices.ContainsFunc(parts, func(p checkfile.Part) bool { return p.Check })
+	}
+	if !counts {
+		return nil
+	}
+	return []string{path}
+}
+
+// changedItself tells which check files the check changed while it ran as p and ended as o, "" for none.
+func (q *Request) changedItself(ctx context.Context, p part, o *outcome) string {
+	if len(o.rewritten) == 0 {
+		return ""
+	}
+	plain := p
+	plain.name, plain.what, plain.changes = "without-patch", "what the check itself changes", nil
+	before := q.copy(ctx, plain)
+	left := slices.DeleteFunc(slices.Clone(o.rewritten), func(name string) bool { return slices.Contains(before.rewritten, name) })
+	if len(left) == 0 {
+		return ""
+	}
+	return "check_rewritten: with the patch, " + english.List(left, mostNamed) + " changed while the check ran"
+}
