@@ -82,7 +82,8 @@ func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 // sees returns what a task with inputs reads: its inputs, its dotenv files, and its programs that the project has.
 func sees(t *pipeline.Task) files.Scope {
 	of := scopeOf(t)
-	if t.Auto && len(t.Inputs) == 0 { // it is not known: anything
+	of.In = append(of.In, files.ParseAll(t.Seen)...)
+	if t.Auto && len(t.Seen) == 0 { // it is not known: anything
 		of.In = append(of.In, files.Parse("**"))
 	}
 	for _, p := range slices.Concat(t.Dotenv, t.Programs) {
@@ -91,8 +92,8 @@ func sees(t *pipeline.Task) files.Scope {
 	return of
 }
 
-// Know fills in what Affected and Concerns ask of tasks: the programs that the project has, and the inputs of tasks with
-// inputs = auto, patterns of all that they read the last times they passed, as far as the cache in dir knows it; an empty dir
+// Know fills in what Affected and Concerns ask of tasks: the programs that the project has, and of tasks with
+// inputs = auto patterns of all that they read the last times they passed, as far as the cache in dir knows it; an empty dir
 // is none. describe is Cache.Describe.
 func Know(c *pipeline.Config, dir string, describe func(*pipeline.Task) (Task, error)) {
 	s := store{dir: dir}
@@ -101,9 +102,9 @@ func Know(c *pipeline.Config, dir string, describe func(*pipeline.Task) (Task, e
 		if !t.Auto || dir == "" {
 			continue
 		}
-		t.Inputs = nil
+		t.Seen = nil
 		for _, set := range s.readSets(t.Name) {
-			t.Inputs = append(t.Inputs, set.Patterns()...)
+			t.Seen = append(t.Seen, set.Patterns()...)
 		}
 	}
 }
@@ -155,7 +156,7 @@ func changedInput(t *pipeline.Task, paths []string) string {
 	switch {
 	case !t.HasInputs():
 		return "it has no inputs"
-	case len(t.Inputs) == 0:
+	case t.Auto && len(t.Seen) == 0:
 		return "what it reads is not known yet"
 	}
 	of := sees(t)
