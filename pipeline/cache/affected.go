@@ -123,7 +123,10 @@ func programsIn(root string, t *pipeline.Task, describe func(*pipeline.Task) (Ta
 			}
 		}
 	}
-	names := Named(t)
+	var names []string
+	for _, p := range Named(t) {
+		names = append(names, p.Name)
+	}
 	for _, tool := range t.Tools {
 		names = append(names, tool.Argv[0])
 		for _, word := range tool.Argv[1:] { // a file that it prints, or a script
@@ -142,9 +145,18 @@ func programsIn(root string, t *pipeline.Task, describe func(*pipeline.Task) (Ta
 			}
 		}
 	}
+	from, err := filepath.EvalSymlinks(root)
 	for _, at := range paths {
 		if rel, ok := files.InRoot(root, at); ok {
 			all = append(all, rel)
+		}
+		if err != nil {
+			continue
+		}
+		if at, err := filepath.EvalSymlinks(at); err == nil { // links to folders are on the way
+			if rel, ok := files.InRoot(from, at); ok {
+				all = append(all, rel)
+			}
 		}
 	}
 	slices.Sort(all)
