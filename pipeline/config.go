@@ -92,11 +92,12 @@ type Task struct {
 	Dir         string        // slash-separated, relative to the root, inside it; "." by default
 	Dotenv      []string      // files of NAME=VALUE lines, slash-separated, relative to the root, inside it
 	Inputs      []string      // globs
-	Auto        bool          `json:",omitempty"` // what it was seen to read is its inputs. Inputs is empty, or has patterns of that: see cache.Know
+	Auto        bool          `json:",omitempty"` // what it was seen to read is its inputs; Inputs is empty
 	Strict      bool          `json:",omitempty"` // it is not cached when it reads what is not among Inputs
 	Tools       []Tool        `json:",omitempty"` // sorted by name
 	Outputs     []string      // globs
 	Reads       []string      // files that file functions of this task read: inputs too; relative to the root, sorted
+	Seen        []string      `json:"-"` // with Auto: patterns of what it read the last times it passed; empty before cache.Know
 	Programs    []string      `json:"-"` // files of the project that its command runs or its tools name, relative to the root, sorted; empty before cache.Know
 	Timeout     time.Duration // of the whole task, all attempts included; 0 means none
 	Retry       Retry

@@ -32,18 +32,15 @@ type Command struct {
 	In    []string          // files that are its standard input
 	Out   []string          // files that its output goes to
 	Asked bool              // its output decides: it is in $(…), or before a pipe into a command that compares
+	At    []string          // folders in which it may run, relative to where the text begins, or absolute; none: not known
+	Here  string            // its here-document
 }
 
 // Commands returns the commands of src, in the order in which the shell reads them. Of a text that does not parse it
 // returns those of the lines that do.
 func Commands(src string) []Command {
-	src = src[:min(len(src), maxText)]
-	r := &reader{vars: map[string]string{}}
-	for range maxErrors {
-		if src = src[r.read(src):]; src == "" || len(r.out) >= maxCommands {
-			break
-		}
-	}
+	r := &reader{vars: map[string]string{}, folders: folders{at: []string{"."}}}
+	r.readAll(src)
 	for i, c := range r.out {
 		if c.compares() {
 			for j := range r.out[:i] {
@@ -54,6 +51,16 @@ func Commands(src string) []Command {
 		}
 	}
 	return r.out
+}
+
+// readAll reads src, and leaves out what does not parse.
+func (r *reader) readAll(src string) {
+	src = src[:min(len(src), maxText)]
+	for range maxErrors {
+		if src = src[r.read(src):]; src == "" || len(r.out) >= maxCommands {
+			return
+		}
+	}
 }
 
 // compares reports whether c reads what another command writes, to decide.
@@ -84,6 +91,10 @@ type reader struct {
 	out   []Command
 	vars  map[string]string // that the text itself has set so far
 	asked bool              // what is read is in a substitution
+	folders
+
+	runs  *calls   // of Programs; nil: what is called is not followed, and where the text begins is not known
+	given []string // "$@"; nil: not known
 }
 
 // read reads src up to a statement that does not parse, and returns where the line after that begins.
@@ -93,7 +104,7 @@ func (r *reader) read(src string) int {
 	// The loop is never left early: the iterator would panic where an error follows.
 	for stmt, err := range parser().StmtsSeq(shallow{strings.NewReader(src)}) {
 		if failed = cmp.Or(failed, err); failed == nil {
-			r.stmt(stmt)
+			r.next(stmt)
 			end = int(stmt.End().Offset())
 		}
 	}
@@ -110,49 +121,79 @@ func (r *reader) read(src string) int {
 	return len(src)
 }
 
-func (r *reader) stmts(list []*syntax.Stmt) {
+// stmts reads a list of statements.
+func (r *reader) stmts(list []*syntax.Stmt) (after ends) {
+	after = ends{r.at, r.at}
 	for _, s := range list {
-		r.stmt(s)
+		after = r.next(s)
 	}
+	return after
+}
+
+// next reads a statement that others follow.
+func (r *reader) next(s *syntax.Stmt) ends {
+	after := r.stmt(s)
+	r.at = union(after.passed, after.failed)
+	return after
 }
 
 // stmt reads lists and pipelines. They lean to the left, as long as the text is: no recursion for those.
-func (r *reader) stmt(s *syntax.Stmt) {
-	var chain []*syntax.BinaryCmd
+func (r *reader) stmt(s *syntax.Stmt) ends {
+	var chain []*syntax.Stmt
 	for b, ok := s.Cmd.(*syntax.BinaryCmd); ok; b, ok = s.Cmd.(*syntax.BinaryCmd) {
-		chain, s = append(chain, b), b.X
+		chain, s = append(chain, s), b.X
 	}
-	from := len(r.out)
-	r.command(s)
-	for _, b := range slices.Backward(chain) {
+	from, begun := len(r.out), r.at
+	after := r.command(s).of(s, begun)
+	for _, s := range slices.Backward(chain) {
+		b, _ := s.Cmd.(*syntax.BinaryCmd)
 		to := len(r.out)
-		if r.stmt(b.Y); b.Op != syntax.Pipe && b.Op != syntax.PipeAll {
+		switch b.Op {
+		case syntax.AndStmt:
+			r.at = after.passed
+			right := r.stmt(b.Y)
+			after = ends{right.passed, union(after.failed, right.failed)}.of(s, begun)
+			continue
+		case syntax.OrStmt: // a cd that fails stays where it is
+			r.at = union(after.failed, begun)
+			right := r.stmt(b.Y)
+			after = ends{union(after.passed, right.passed), right.failed}.of(s, begun)
 			continue
 		}
+		r.at = begun
+		r.stmt(b.Y)
+		after = ends{begun, begun}
 		if slices.ContainsFunc(r.out[to:], func(c Command) bool { return c.compares() }) {
 			for i := range r.out[from:to] {
 				r.out[from+i].Asked = true
 			}
 		}
 	}
+	return after
 }
 
-func (r *reader) command(s *syntax.Stmt) {
+// command reads a statement that is no list and no pipeline.
+func (r *reader) command(s *syntax.Stmt) (after ends) {
+	begun := r.at
+	after = ends{begun, begun}
 	if len(r.out) >= maxCommands {
-		return
+		return after
 	}
-	now := Command{Asked: r.asked}
+	now := Command{Asked: r.asked, At: begun}
 	from := len(r.out)
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
 		now.Sets = r.assigns(c.Assigns)
 		for _, w := range c.Args {
-			now.Words = append(now.Words, r.word(w))
+			now.Words = append(now.Words, r.words(w)...)
 		}
 		if len(c.Args) == 0 {
 			for name, value := range now.Sets {
 				r.vars[name] = value
 			}
+		}
+		if after = r.moves(now.Words); r.runs != nil {
+			after = r.call(now.Words, after)
 		}
 	case *syntax.DeclClause:
 		now.Words = []string{c.Variant.Value}
@@ -169,19 +210,48 @@ func (r *reader) command(s *syntax.Stmt) {
 	case *syntax.TestClause:
 		now.Words = r.test(c.X, []string{"[["})
 	case *syntax.IfClause:
-		for ; c != nil; c = c.Else {
-			r.stmts(c.Cond)
-			r.stmts(c.Then)
+		var over []string
+		for other := begun; c != nil; c = c.Else {
+			r.at = other
+			if cond := r.stmts(c.Cond); len(c.Cond) > 0 {
+				r.at, other = cond.passed, union(cond.failed, other)
+			} else {
+				other = nil
+			}
+			if r.stmts(c.Then); c.Else == nil {
+				over = union(over, other)
+			}
+			over = union(over, r.at)
 		}
+		after = ends{over, over}
 	case *syntax.ForClause:
 		r.items(c.Loop)
 		r.stmts(c.Do)
+		after = ends{union(begun, r.at), union(begun, r.at)}
+	case *syntax.CaseClause:
+		r.word(c.Word)
+		over := begun
+		for _, item := range c.Items {
+			for _, w := range item.Patterns {
+				r.word(w)
+			}
+			r.at = begun
+			r.stmts(item.Stmts)
+			over = union(over, r.at)
+		}
+		after = ends{over, over}
+	case *syntax.Block:
+		after = r.stmts(c.Stmts)
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			after = r.stmt(c.Stmt)
+		}
 	case nil, *syntax.ArithmCmd, *syntax.LetClause:
-	default: // a group, a loop, a case, a function, time
+	default: // a subshell, a loop, a function, a coprocess
 		syntax.Walk(c, func(node syntax.Node) bool {
 			switch node := node.(type) {
 			case *syntax.Stmt:
-				r.stmt(node)
+				r.next(node)
 				return false
 			case *syntax.Word:
 				r.word(node)
@@ -189,13 +259,27 @@ func (r *reader) command(s *syntax.Stmt) {
 			}
 			return true
 		})
+		switch c := c.(type) {
+		case *syntax.WhileClause:
+			after = ends{union(begun, r.at), union(begun, r.at)}
+		case *syntax.FuncDecl:
+			if r.runs != nil && c.Name != nil {
+				r.runs.functions[c.Name.Value] = c.Body
+			}
+		}
 	}
+	r.at = begun
 	for _, redir := range s.Redirs {
+		if redir.Hdoc != nil {
+			now.Here = r.hereDocument(redir)
+		}
 		switch file := r.word(redir.Word); redir.Op {
 		case syntax.RdrIn, syntax.RdrInOut:
 			now.In = append(now.In, file)
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
 			now.Out = append(now.Out, file)
+		case syntax.WordHdoc:
+			now.Here = file
 		}
 	}
 	for i := range r.out[from:] { // of { a; b; } > file
@@ -204,6 +288,16 @@ func (r *reader) command(s *syntax.Stmt) {
 	if len(now.Words)+len(now.Sets)+len(now.In) > 0 {
 		r.out = append(r.out, now)
 	}
+	return after
+}
+
+// hereDocument returns what a here-document comes to. It reads the commands of its substitutions first.
+func (r *reader) hereDocument(redir *syntax.Redirect) string {
+	var b strings.Builder
+	for _, part := range redir.Hdoc.Parts {
+		r.part(&b, part, true)
+	}
+	return b.String()
 }
 
 // items reads the words of a loop. A loop over one pattern gives its variable that value.
@@ -285,8 +379,13 @@ func (r *reader) part(b *strings.Builder, part syntax.WordPart, quoted bool) {
 	case *syntax.ExtGlob:
 		add(p.Op.String() + p.Pattern.Value + ")")
 	case *syntax.CmdSubst:
+		from := len(r.out)
 		r.substitution(p.Stmts)
-		add(string(Unknown))
+		if now := r.out[from:]; len(now) == 1 && len(now[0].Words) == 1 && now[0].Words[0] == "pwd" {
+			add(r.here())
+		} else {
+			add(string(Unknown))
+		}
 	case *syntax.ProcSubst:
 		r.substitution(p.Stmts)
 		add(string(Unknown))
@@ -296,7 +395,7 @@ func (r *reader) part(b *strings.Builder, part syntax.WordPart, quoted bool) {
 }
 
 func (r *reader) substitution(list []*syntax.Stmt) {
-	defer func(was bool) { r.asked = was }(r.asked)
+	defer func(asked bool, at []string) { r.asked, r.at = asked, at }(r.asked, r.at)
 	r.asked = true
 	r.stmts(list)
 }
@@ -314,8 +413,14 @@ func (r *reader) value(p *syntax.ParamExp) string {
 		if value, ok := r.vars[p.Param.Value]; ok {
 			return value
 		}
+		if name := p.Param.Value; r.given != nil && len(name) == 1 && name >= "1" && name <= "9" && len(r.given) >= int(name[0]-'0') {
+			return r.given[name[0]-'1']
+		}
 		if other != "" && withDefault {
 			return other
+		}
+		if p.Param.Value == "PWD" {
+			return r.here()
 		}
 	}
 	return string(Unknown)

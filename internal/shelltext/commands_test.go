@@ -129,6 +129,7 @@ func FuzzCommands(f *testing.F) {
 		for _, c := range Commands(src) {
 			Unwrap(c.Words)
 		}
+		Programs(src)
 		functions, around, ok := Functions(src)
 		if !ok && len(functions)+len(around) > 0 {
 			t.Fatalf("%q %q", functions, around)

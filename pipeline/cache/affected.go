@@ -82,7 +82,8 @@ func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 // sees returns what a task with inputs reads: its inputs, its dotenv files, and its programs that the project has.
 func sees(t *pipeline.Task) files.Scope {
 	of := scopeOf(t)
-	if t.Auto && len(t.Inputs) == 0 { // it is not known: anything
+	of.In = append(of.In, files.ParseAll(t.Seen)...)
+	if t.Auto && len(t.Seen) == 0 { // it is not known: anything
 		of.In = append(of.In, files.Parse("**"))
 	}
 	for _, p := range slices.Concat(t.Dotenv, t.Programs) {
@@ -91,8 +92,8 @@ func sees(t *pipeline.Task) files.Scope {
 	return of
 }
 
-// Know fills in what Affected and Concerns ask of tasks: the programs that the project has, and the inputs of tasks with
-// inputs = auto, patterns of all that they read the last times they passed, as far as the cache in dir knows it; an empty dir
+// Know fills in what Affected and Concerns ask of tasks: the programs that the project has, and of tasks with
+// inputs = auto patterns of all that they read the last times they passed, as far as the cache in dir knows it; an empty dir
 // is none. describe is Cache.Describe.
 func Know(c *pipeline.Config, dir string, describe func(*pipeline.Task) (Task, error)) {
 	s := store{dir: dir}
@@ -101,9 +102,9 @@ func Know(c *pipeline.Config, dir string, describe func(*pipeline.Task) (Task, e
 		if !t.Auto || dir == "" {
 			continue
 		}
-		t.Inputs = nil
+		t.Seen = nil
 		for _, set := range s.readSets(t.Name) {
-			t.Inputs = append(t.Inputs, set.Patterns()...)
+			t.Seen = append(t.Seen, set.Patterns()...)
 		}
 	}
 }
@@ -122,7 +123,10 @@ func programsIn(root string, t *pipeline.Task, describe func(*pipeline.Task) (Ta
 			}
 		}
 	}
-	names := Named(t)
+	var names []string
+	for _, p := range Named(t) {
+		names = append(names, p.Name)
+	}
 	for _, tool := range t.Tools {
 		names = append(names, tool.Argv[0])
 		for _, word := range tool.Argv[1:] { // a file that it prints, or a script
@@ -141,9 +145,18 @@ func programsIn(root string, t *pipeline.Task, describe func(*pipeline.Task) (Ta
 			}
 		}
 	}
+	from, err := filepath.EvalSymlinks(root)
 	for _, at := range paths {
 		if rel, ok := files.InRoot(root, at); ok {
 			all = append(all, rel)
+		}
+		if err != nil {
+			continue
+		}
+		if at, err := filepath.EvalSymlinks(at); err == nil { // links to folders are on the way
+			if rel, ok := files.InRoot(from, at); ok {
+				all = append(all, rel)
+			}
 		}
 	}
 	slices.Sort(all)
@@ -155,7 +168,7 @@ func changedInput(t *pipeline.Task, paths []string) string {
 	switch {
 	case !t.HasInputs():
 		return "it has no inputs"
-	case len(t.Inputs) == 0:
+	case t.Auto && len(t.Seen) == 0:
 		return "what it reads is not known yet"
 	}
 	of := sees(t)

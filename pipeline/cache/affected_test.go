@@ -129,7 +129,7 @@ func TestConcerns(t *testing.T) {
 		}
 	}
 	auto := []*pipeline.Task{
-		{Name: "listed", Dir: ".", Auto: true, Inputs: []string{"src/*", "flat/*", "looked/for"}},
+		{Name: "listed", Dir: ".", Auto: true, Seen: []string{"src/*", "flat/*", "looked/for"}},
 		{Name: "declared", Dir: ".", Inputs: []string{"**"}, Outputs: []string{"src/made/**", "flat/*"}},
 	}
 	for path, want := range map[string]bool{"src/new": true, "looked/for": true, "src/new/deep": false, "new": false, "src/made": false, "flat/made": false} {

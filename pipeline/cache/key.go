@@ -169,9 +169,6 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *reads.Set) (v
 	}
 	before, _ = v.Outputs(t.Outputs)
 	patterns := t.Inputs
-	if t.Auto {
-		patterns = nil
-	}
 	if len(t.Reads) > 0 {
 		patterns = append(slices.Clone(patterns), files.EscapeAll(t.Reads)...)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -79,32 +78,19 @@ func factOf(st *unix.Stat_t) programFact {
 	}
 }
 
-// Named returns the programs that the command of a task names, as it names them, in the order of the command. Of "timeout 5
-// make" both are in it.
-func Named(t *pipeline.Task) (names []string) {
+// Named returns the programs that the command of a task is known to run, as it names them and in its order: of "timeout 5
+// make" both are in it. A path is relative to the folder of the task.
+func Named(t *pipeline.Task) []shelltext.Program {
+	args := make([]string, len(t.Run.Args))
+	for i, a := range t.Run.Args {
+		args[i] = a.Value
+	}
 	if t.Run.Argv != nil {
 		words := make([]string, len(t.Run.Argv))
 		for i, w := range t.Run.Argv {
 			words[i] = w.Value
 		}
-		if inner := shelltext.Unwrap(words); len(inner) > 0 {
-			return []string{words[0], inner[0]}
-		}
-		return words[:min(len(words), 1)]
+		return shelltext.ProgramsOf(words)
 	}
-	for _, command := range shelltext.Commands(t.Run.Shell.Value) {
-		words := command.Words
-		if inner := shelltext.Unwrap(words); len(inner) > 0 {
-			words = []string{words[0], inner[0]}
-		}
-		for _, w := range words[:min(len(words), 2)] {
-			if !strings.ContainsRune(w, shelltext.Unknown) {
-				names = append(names, w)
-			}
-		}
-	}
-	for _, a := range t.Run.Args[:min(len(t.Run.Args), 1)] { // the text may begin with "$@"
-		names = append(names, a.Value)
-	}
-	return names
+	return shelltext.Programs(t.Run.Shell.Value, args...)
 }

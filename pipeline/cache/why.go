@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -98,6 +99,7 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []rea
 		folders := map[string]reapi.Digest{}
 		reapi.Directories(inputs, func(dir string, d reapi.Digest, _ []byte) { folders[dir] = d })
 		paths := c.changedPaths(reapi.Digest{Hash: last.Inputs, Size: last.InputBytes}, "", inputs, folders)
+		why = slices.DeleteFunc(why, func(said string) bool { return slices.Contains(paths, programPath(t, said)+" changed") })
 		for i, p := range paths {
 			if by := c.maker(t, pathOf(p)); by != "" {
 				paths[i] = fmt.Sprintf("%s, an output of %s", p, by)
@@ -125,6 +127,16 @@ func (c *Cache) Against(ctx context.Context, t *pipeline.Task, was *record.MadeO
 		return nil, err
 	}
 	return c.compare(t, was, &now.MadeOf, inputs), nil
+}
+
+// programPath returns the path of a program in the project that is said to have changed, or "".
+func programPath(t *pipeline.Task, said string) string {
+	name, ok := strings.CutSuffix(said, ": another program")
+	name, program := strings.CutPrefix(name, "program ")
+	if !ok || !program || !strings.Contains(name, "/") {
+		return ""
+	}
+	return path.Join(t.Dir, name)
 }
 
 // pathOf returns the path of what changedPaths says.

@@ -209,7 +209,7 @@ func (w *Watch) skips() func(dir string) bool {
 	}
 	var inputs []string
 	for _, t := range w.config.Tasks {
-		inputs = append(inputs, t.Inputs...)
+		inputs = slices.Concat(inputs, t.Inputs, t.Seen)
 	}
 	return func(dir string) bool {
 		switch filepath.Base(dir) {

@@ -289,7 +289,7 @@ func TestKnow(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "", &pipeline.Task{Name: "a", Dir: ".", Auto: true})
 	reads := "src/**"
-	p.Know = func(c *pipeline.Config) { c.Tasks[0].Inputs = []string{reads} }
+	p.Know = func(c *pipeline.Config) { c.Tasks[0].Seen = []string{reads} }
 	p.round()(nil, record.Passed)
 	p.take(watch.Changes{Paths: []string{"lib/b"}})
 	p.want(" <- ")
@@ -308,7 +308,7 @@ func TestKnow(t *testing.T) {
 // ignores it, and for no other.
 func TestNewFolder(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, "", &pipeline.Task{Name: "listed", Dir: ".", Auto: true, Inputs: []string{"src/*"}},
+	p := newProject(t, "", &pipeline.Task{Name: "listed", Dir: ".", Auto: true, Seen: []string{"src/*"}},
 		&pipeline.Task{Name: "declared", Dir: ".", Inputs: []string{"**"}, Outputs: []string{"src/made/**"}})
 	must(t, exec.CommandContext(t.Context(), "git", "-C", p.Root, "init", "-q").Run())
 	must(t, os.WriteFile(filepath.Join(p.Root, ".gitignore"), []byte("ignored/\n"), 0o644))

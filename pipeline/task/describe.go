@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 )
@@ -41,13 +42,17 @@ func (r *Runner) Describe(t *pipeline.Task) (cache.Task, error) {
 		}
 		d.Path = append(d.Path, dir)
 	}
-	names := cache.Named(t)
+	named := cache.Named(t)
 	if t.Run.Argv == nil {
-		names = slices.Insert(names, 0, c.Argv[0])
+		named = slices.Insert(named, 0, shelltext.Program{Name: c.Argv[0]})
 	}
-	slices.Sort(names[1:])
-	for _, name := range slices.Compact(names) {
-		d.Programs = append(d.Programs, r.programs(name, c.Dir, c.Env)...)
+	slices.SortFunc(named[1:], func(a, b shelltext.Program) int { return strings.Compare(a.Name, b.Name) })
+	for _, p := range slices.Compact(named) {
+		if p.Script {
+			d.Programs = append(d.Programs, r.script(p.Name, c.Dir)...)
+		} else {
+			d.Programs = append(d.Programs, r.programs(p.Name, c.Dir, c.Env)...)
+		}
 	}
 	d.Programs = d.Programs[:min(len(d.Programs), mostPrograms)]
 	return d, nil

@@ -42,6 +42,18 @@ func (r *Runner) find(name, dir string, env []string) (all []cache.Program) {
 	return all
 }
 
+// script returns the file that an interpreter reads in a folder, where there is one.
+func (r *Runner) script(name, dir string) []cache.Program {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = dir + "/" + name // not cleaned: see sandbox.Find
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return []cache.Program{{Name: shown(name, r.Config.Root), Path: path}}
+}
+
 func pathOf(env []string) string {
 	for _, kv := range env {
 		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
