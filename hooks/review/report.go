@@ -51,7 +51,7 @@ var (
 //
 // It reads lines that were added or removed, and tells comments and strings apart. What it cannot see: a special
 // case for a test's own input that is a word, a small number or something else that much code compares with; an __eq__
-// that only works out to be always true; a name that is put together at run time; and what is only wrong together with
+// that only works out to be always true; a name that only running the code tells; and what is only wrong together with
 // a file that did not change.
 func Report(c *checkfile.Checks, changes []patch.Change) []Finding {
 	p := newProposal(c, changes)

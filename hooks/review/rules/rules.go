@@ -65,7 +65,7 @@ var Kinds = []Kind{
 	{ExpectationChanged, false, "", "what a test expects was rewritten"},
 	{ThresholdLoosened, false, "", "a limit, timeout or tolerance of a check became wider"},
 	{ExitSwallowed, true, "", "a failing command no longer fails"},
-	{SuppressionAdded, false, "where the patch changes nothing else", "a comment or setting silences a checker"},
+	{SuppressionAdded, false, "where the patch changes nothing else; for the race detector and system headers", "a comment or setting silences a checker"},
 	{TestDetected, true, "", "production code asks whether it is being tested"},
 	{ProgramShadowed, true, "", "a new file is found in place of a program of the check"},
 	{LibraryShadowed, true, "", "something else is loaded, included or called instead of a library"},
