@@ -75,7 +75,7 @@ func (p *proposal) goneBeside(e *edit) *edit {
 }
 
 var (
-	cCondition = lazily.Regexp(`^#\s*if(?:n?def\s+|\s+!?\s*defined\s*\(?\s*|\s+!?\s*)(\w+)\s*\)?\s*$`)
+	cCondition   = lazily.Regexp(`^#\s*if(?:n?def\s+|\s+!?\s*defined\s*\(?\s*|\s+!?\s*)(\w+)\s*\)?\s*$`)
 	cConditional = lazily.Regexp(`^#\s*(if|elif|else|endif)`)
 	// platform are names that compilers define.
 	platform = lazily.Regexp(`^(?:__\w+|_WIN\w*|_MSC_VER|WIN32|linux|unix|NDEBUG|DEBUG)$`)
