@@ -60,6 +60,7 @@ type finder struct {
 	node     []nodePackage   // nil until it is asked
 	programs map[string]bool // compiled sources that were read → a test program
 
+	functions   map[string]string // of the check's shell scripts → text; "" is not known
 	runners     map[string]bool   // units that were read → a project's own test runner
 	searched    map[string][]byte // texts of runners, and of what may name their data
 	runnerReads int
@@ -90,7 +91,7 @@ type site struct {
 func findReferences(t Tree, seen *survey, s Scope) references {
 	n := &finder{
 		seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, wanted: map[string]bool{},
-		runners: map[string]bool{}, searched: map[string][]byte{}, references: references{
+		functions: map[string]string{}, runners: map[string]bool{}, searched: map[string][]byte{}, references: references{
 			fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
 			libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
 			testTargets: map[string]bool{},
@@ -288,6 +289,7 @@ func (n *finder) followScript(p string, w site) {
 	if src, ok := n.readOnce(p, "script"); ok {
 		w.from, w.script, w.inner = path.Dir(p), p, true
 		n.mentions(string(src))
+		n.defines(string(src))
 		n.commands(shelltext.Commands(string(src)), w)
 	}
 }

@@ -22,13 +22,48 @@ import (
 // does not call, or in settings that the check does not read. Everything else, and a text that does not parse, is
 // restored.
 
-// called notes the words of a command of the check, and whether one may decide: not where only its output is read.
+// called notes the words of a command of the check, and whether one may decide: not where only its output is read, and
+// not where it is given to a function of the script that does not run what it is given.
 func (n *finder) called(c shelltext.Command) {
 	for i, word := range c.Words {
 		if word != "" && len(word) <= 512 {
-			kept := i > 0 && c.Words[0] == "run" // bats keeps status and output for a later command
+			kept := i > 0 && (c.Words[0] == "run" || n.onlyCompares(c.Words[0])) // bats keeps status and output for a later command
 			n.calls[word] = n.calls[word] || !c.Asked && !kept
 		}
+	}
+}
+
+// onlyCompares reports whether a name is that of a function of the check's scripts that runs none of its arguments.
+func (n *finder) onlyCompares(name string) bool {
+	body, ok := n.functions[name]
+	if !ok || body == "" {
+		return false
+	}
+	return !slices.ContainsFunc(shelltext.Commands(body), func(c shelltext.Command) bool {
+		if len(c.Words) == 0 {
+			return false
+		}
+		_, function := n.functions[c.Words[0]]
+		return function || !slices.Contains(comparing, c.Words[0])
+	})
+}
+
+// comparing are programs and builtins that run none of their arguments.
+var comparing = []string{
+	"[", "[[", "test", "echo", "printf", "return", "exit", "local", "true", "false", ":", "shift", "diff", "cmp", "grep", "cat", "continue", "break",
+}
+
+// defines notes the functions of a script of the check. One that is defined twice counts as unknown.
+func (n *finder) defines(src string) {
+	functions, _, ok := shelltext.Functions(src)
+	if !ok {
+		return
+	}
+	for name, body := range functions {
+		if old, again := n.functions[name]; again && old != body {
+			body = ""
+		}
+		n.functions[name] = body
 	}
 }
 

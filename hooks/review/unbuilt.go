@@ -112,7 +112,7 @@ func (e *edit) conditionLine() int {
 				inside++
 			}
 		}
-		if all > 0 && inside*2 > all {
+		if all >= leastLines && inside*2 > all {
 			return j
 		}
 	}
@@ -137,6 +137,9 @@ func (p *proposal) names(name, file string, j int) bool {
 	}
 	return false
 }
+
+// leastLines is the number of lines of code of a file that is conditioned out.
+const leastLines = 3
 
 // leastMoved is the number of bytes with which a source is known again.
 const leastMoved = 8
