@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -42,7 +43,7 @@ func (f *affectedFlag) Set(s string) error {
 
 // choose returns those tasks of a graph that are affected, and what they depend on, or nil for none. why has the
 // affected ones with the reason.
-func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Graph, only bool) (
+func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Graph, k *cacheFlags, only bool) (
 	chosen *pipeline.Graph, since *record.Affected, why map[string]string, err error,
 ) {
 	if f.empty {
@@ -57,12 +58,24 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	commit, name, paths, err := files.Since(ctx, repo, f.base, root)
+	changes, err := files.Since(ctx, repo, f.base, root)
 	if err != nil {
 		return nil, nil, nil, exit.Refuse("--affected: %v", err)
 	}
-	since = &record.Affected{Base: name, Commit: commit}
-	why = cache.Affected(c, g.Tasks(), paths, definingFiles(prog, c, root), false)
+	since = &record.Affected{Base: changes.Base, Commit: changes.Commit}
+	unseen := &cache.Unseen{Doubtful: changes.Doubtful, Ignored: func(paths []string) (map[string]bool, error) {
+		return ignoredOf(ctx, repo, root, paths)
+	}}
+	if peek := k.peek(prog, c); peek != nil {
+		unseen.IsCached = func(t *pipeline.Task) bool {
+			e := peek.Look(ctx, t)
+			return e != nil && e.Result == cache.Hit
+		}
+	}
+	why, err = cache.AffectedSince(c, g.Tasks(), changes.Paths, definingFiles(prog, c, root), unseen)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	if len(why) == 0 {
 		return nil, since, why, nil
 	}
@@ -74,6 +87,24 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 	}
 	chosen, err = selectTasks(prog, c, names, only)
 	return chosen, since, why, err
+}
+
+// ignoredOf returns which of paths, relative to root, git ignores.
+func ignoredOf(ctx context.Context, repo *git.Repo, root string, paths []string) (map[string]bool, error) {
+	below, ok := files.InRoot(repo.Top, root)
+	if !ok {
+		return nil, nil
+	}
+	full := make([]string, len(paths))
+	for i, p := range paths {
+		full[i] = path.Join(below, p)
+	}
+	unseen, err := repo.Unseen(ctx, full)
+	ignored := map[string]bool{}
+	for i, p := range paths {
+		ignored[p] = unseen[full[i]]
+	}
+	return ignored, err
 }
 
 // definingFiles returns PIPELINE.hcl, what it includes and what gives it values, relative to the real path of the root, as far as they are

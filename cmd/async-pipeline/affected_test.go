@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -52,6 +53,27 @@ task "path" {
   env    = { PATH = "${path.root}/tools:/usr/bin:/bin" }
   inputs = ["none/**"]
 }
+task "hidden" {
+  run    = "cat src/made src/outside"
+  inputs = ["src/made", "src/outside", "data/**"]
+}
+task "secret" {
+  run    = "echo $S"
+  dotenv = [".secret"]
+  inputs = ["none/**"]
+}
+task "ignored" {
+  run    = "cat cache/deep/*"
+  inputs = ["cache/deep/**"]
+}
+task "module" {
+  run    = "cat src/d/c"
+  inputs = ["mod/**"]
+}
+task "nested" {
+  run    = "true; env -C tools ./nested.sh; sh -c ./tools/text.sh"
+  inputs = ["none/**"]
+}
 task "each" {
   for_each = toset(["l", "m"])
   run      = ["cat", "lib/${each.key}"]
@@ -83,7 +105,8 @@ func TestAffectedMissesNothing(t *testing.T) {
 				must(t, os.WriteFile(at(name), []byte(text), mode))
 			}
 			for name, text := range map[string]string{
-				".gitignore": ".async/\nout/\n", "src/a": "a\n", "src/b.md": "b\n", "src/d/c": "c\n", "lib/l": "l\n", "lib/m": "m\n",
+				".gitignore": ".async/\nout/\ncache/\n.secret\nmade\n", ".secret": "S=1\n", "src/made": "1\n", "cache/deep/x": "1\n", "data/lf": "1\n", "data/id": "$Id$\n",
+				"data/assumed": "1\n", "data/skipped": "1\n", "data/mode": "1\n", ".gitattributes": "data/lf text=auto\ndata/id ident\n", "src/a": "a\n", "src/b.md": "b\n", "src/d/c": "c\n", "lib/l": "l\n", "lib/m": "m\n",
 				"conf/x.json": "{}\n", "env/vars": "A=1\n", "sub/s": "s\n", "other": "o\n", "PIPELINE.hcl": affectedProject,
 				"sub/PIPELINE.hcl": "task \"t\" {\n  run    = \"cat s\"\n  inputs = [\"s\", \"k/**\"]\n}\n",
 			} {
@@ -94,6 +117,15 @@ func TestAffectedMissesNothing(t *testing.T) {
 			write("bin/run", "#!"+at("tools/i")+"\n", 0o755)
 			must(t, os.Symlink("../lib/l", at("src/link")))
 			must(t, os.Symlink("link", at("src/two")))
+			outside := filepath.Join(t.TempDir(), "outside")
+			must(t, os.WriteFile(outside, []byte("1\n"), 0o644)) //nolint:gosec // a test
+			must(t, os.Symlink(outside, at("src/outside")))
+			write("tools/nested.sh", "#!/bin/sh\n", 0o755)
+			write("tools/text.sh", "#!/bin/sh\n", 0o755)
+			write("mod/m", "1\n", 0o644)
+			for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-qm", "m"}} {
+				v.git(t, append([]string{"-C", "mod", "-c", "user.name=n", "-c", "user.email=e"}, args...)...)
+			}
 			run := func(args ...string) string {
 				code, out := v.run(t, append([]string{"run"}, args...)...)
 				if code != 0 {
@@ -103,6 +135,46 @@ func TestAffectedMissesNothing(t *testing.T) {
 			}
 			run()
 			commitAll(t, v.dir)
+			v.git(t, "config", "core.fileMode", "false")
+			v.git(t, "update-index", "--assume-unchanged", "data/assumed")
+			v.git(t, "update-index", "--skip-worktree", "data/skipped")
+			unseen := map[string]func(){ // what git does not tell of
+				"secret":  func() { write(".secret", "S=2\n", 0o644) },
+				"made":    func() { write("src/made", "2\n", 0o644) },
+				"outside": func() { must(t, os.WriteFile(outside, []byte("2\n"), 0o644)) }, //nolint:gosec // a test
+				"deep":    func() { write("cache/deep/y", "2\n", 0o644) },
+				"assumed": func() { write("data/assumed", "2\n", 0o644) },
+				"skipped": func() { write("data/skipped", "2\n", 0o644) },
+				"mode":    func() { must(t, os.Chmod(at("data/mode"), 0o755)) },
+				"lf":      func() { write("data/lf", "1\r\n", 0o644) },
+				"id":      func() { write("data/id", "$Id: 2 $\n", 0o644) },
+				"module":  func() { write("mod/m", "2\n", 0o644) },
+				"new":     func() { write("mod/n", "2\n", 0o644) },
+				"nested":  func() { write("tools/nested.sh", "#!/bin/sh\n# more\n", 0o755) },
+				"text":    func() { write("tools/text.sh", "#!/bin/sh\n# more\n", 0o755) },
+			}
+			for _, name := range slices.Sorted(maps.Keys(unseen)) {
+				run()
+				if out := run("--affected=HEAD", "--dry-run"); !strings.HasPrefix(out, "Nothing is affected") {
+					t.Errorf("before %s: %s", name, out)
+				}
+				unseen[name]()
+				all, some := run("--dry-run"), run("--affected=HEAD", "--dry-run")
+				if ran := names(runs, all); len(ran) == 0 {
+					t.Errorf("%s changes nothing:\n%s", name, all)
+				} else if chosen := names(affected, some); slices.ContainsFunc(ran, func(task string) bool { return !slices.Contains(chosen, task) }) {
+					t.Errorf("%s: %q are affected, and %q run\n%s\n%s", name, chosen, ran, all, some)
+				}
+				v.git(t, "update-index", "--no-assume-unchanged", "data/assumed")
+				v.git(t, "update-index", "--no-skip-worktree", "data/skipped")
+				v.git(t, "reset", "-q", "--hard")
+				v.git(t, "-C", "mod", "reset", "-q", "--hard")
+				v.git(t, "-C", "mod", "clean", "-qf")
+				must(t, os.Chmod(at("data/mode"), 0o644))
+				v.git(t, "update-index", "--assume-unchanged", "data/assumed")
+				v.git(t, "update-index", "--skip-worktree", "data/skipped")
+			}
+			v.git(t, "config", "core.fileMode", "true")
 			paths := []string{
 				"src/a", "src/b.md", "src/d/c", "src/d/new", "lib/l", "lib/m", "lib/new", "conf/x.json", "conf/y", "env/vars", "tools/t.sh", "tools/i",
 				"bin/run", "sub/s", "sub/k/new", "other", "src/link", "none/new", "src/.gitignore", "sub/PIPELINE.hcl", "tools/cat",

@@ -59,8 +59,9 @@ func drawGraph(prog *program, format string, names []string, affected *affectedF
 		}
 	}
 	if affected.asked {
-		(&cacheFlags{}).know(prog, c)
-		chosen, since, why, err := affected.choose(prog, c, g, false)
+		k := &cacheFlags{}
+		k.know(prog, c)
+		chosen, since, why, err := affected.choose(prog, c, g, k, false)
 		if err != nil {
 			return err
 		}

@@ -282,7 +282,7 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	var why map[string]string // of the affected tasks
 	if r.affected.asked {
 		r.cache.know(prog, c)
-		if g, since, why, err = r.affected.choose(prog, c, g, r.only); err != nil {
+		if g, since, why, err = r.affected.choose(prog, c, g, &r.cache, r.only); err != nil {
 			return err
 		}
 		screen.Affected(since, why, r.dryRun)

@@ -30,38 +30,43 @@ var commitID = lazily.Regexp(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 // Since lists what differs between a commit and the work tree as it is now, whether it was committed since or not,
 // sorted by path. Filters are treated as by Dirty. ErrGone: there is no such commit here.
 func (r *Repo) Since(ctx context.Context, commit string) ([]Difference, error) {
+	all, _, err := r.since(ctx, commit)
+	return all, err
+}
+
+// since is Since, and returns what is doubtful besides: see Comparison.
+func (r *Repo) since(ctx context.Context, commit string) (all []Difference, doubtful []string, err error) {
 	if !commitID().MatchString(commit) {
-		return nil, fmt.Errorf("%w %.60q", ErrGone, commit)
+		return nil, nil, fmt.Errorf("%w %.60q", ErrGone, commit)
 	}
 	if _, err := r.run(ctx, "cat-file", "-e", commit+"^{commit}"); err != nil {
 		if exitCode(err) > 0 {
-			return nil, fmt.Errorf("%w %s", ErrGone, commit)
+			return nil, nil, fmt.Errorf("%w %s", ErrGone, commit)
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	head, _, err := r.head(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	was := map[string]string{} // by path: the object id in the commit, "" where absent; of what may differ
 	if head != commit {
 		if err := r.committed(ctx, commit, head, was); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	dirty, err := r.Dirty(ctx)
+	dirty, doubtful, err := r.dirty(ctx, true)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var held map[string]bool
-	var all []Difference
 	for _, path := range dirty {
 		if _, known := was[path]; known {
 			continue
 		}
 		if held == nil {
 			if held, err = r.paths(ctx, commit); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		if was[path] = ""; held[path] {
@@ -81,7 +86,7 @@ func (r *Repo) Since(ctx context.Context, commit string) ([]Difference, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
-	return all, nil
+	return all, doubtful, nil
 }
 
 // unknown replaces an object id that was not asked for.

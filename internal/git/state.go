@@ -70,34 +70,39 @@ func (r *Repo) State(ctx context.Context) (string, error) {
 // Dirty lists the paths (of those given; all when none are) that differ from HEAD: staged, changed, untracked. It
 // runs no filter: where a filter would be needed to know, the stat data of the index decides.
 func (r *Repo) Dirty(ctx context.Context, paths ...string) ([]string, error) {
+	dirty, _, err := r.dirty(ctx, false, paths...)
+	return dirty, err
+}
+
+// dirty is Dirty. With doubts it returns besides what differs only for one who compares bytes and modes: see Comparison.
+func (r *Repo) dirty(ctx context.Context, doubts bool, paths ...string) (dirty, doubtful []string, err error) {
 	only, among := append([]string{"--"}, paths...), func(string) bool { return true }
 	if len(paths) > maxNamed {
 		only, among = nil, within(paths)
 	}
 	commit, _, err := r.head(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	staged := []string{"ls-files", "-z"}
 	if commit != "" {
 		staged = []string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", commit}
 	}
-	var dirty []string
 	for _, args := range [][]string{staged, {"ls-files", "-z", "-o", "--exclude-standard"}} {
 		out, err := r.run(ctx, append(args, only...)...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		dirty = append(dirty, split(out)...)
 	}
 	dirty = slices.DeleteFunc(dirty, isOurs)
-	changed, err := r.changed(ctx, only)
+	changed, doubtful, err := r.changed(ctx, doubts, only)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dirty = slices.DeleteFunc(append(dirty, changed...), func(name string) bool { return !among(name) })
 	slices.Sort(dirty)
-	return slices.Compact(dirty), nil
+	return slices.Compact(dirty), doubtful, nil
 }
 
 // maxNamed is how many paths git is asked for by name. It compares each of them with each file it knows, and a command
@@ -125,53 +130,75 @@ func isOurs(path string) bool { return strings.Contains("/"+path, "/.async/") }
 
 // changed lists what differs between the index and the files. git itself looks into submodules by running git there
 // with their own configuration, so only their commit is compared.
-func (r *Repo) changed(ctx context.Context, only []string) ([]string, error) {
+func (r *Repo) changed(ctx context.Context, doubts bool, only []string) (changed, doubtful []string, err error) {
 	off, err := unfiltered(ctx, r.Top)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	config := off
+	if doubts {
+		config = append(slices.Clip(off), setting{"core.fileMode", "true"})
 	}
 	differ := []string{
 		"diff-files", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-abbrev", "--ignore-submodules=dirty",
 	}
-	out, err := call{dir: r.Top, config: off, timeout: long, args: append(differ, only...)}.run(ctx)
+	out, err := call{dir: r.Top, config: config, timeout: long, args: append(differ, only...)}.run(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var changed []string
+	modes := map[string]bool{}   // the executable bit differs, of files
 	maybe := map[string]string{} // only the stat data differs so far: path → object id
 	fields := split(out)
 	for i := 0; i+1 < len(fields); i += 2 {
 		f, name := strings.Fields(fields[i]), fields[i+1]
-		if len(f) == 5 && f[4] == "M" && f[0] == ":"+f[1] && f[0] != ":160000" {
+		switch {
+		case len(f) == 5 && f[4] == "M" && f[0] == ":"+f[1] && f[0] != ":160000":
 			maybe[name] = f[2]
-		} else {
+		case doubts && len(f) == 5 && f[4] == "M" && strings.HasPrefix(f[0], ":100") && strings.HasPrefix(f[1], "100"):
+			maybe[name], modes[name] = f[2], true
+		default:
 			changed = append(changed, name)
+		}
+	}
+	if len(modes) > 0 {
+		said, err := getConfig(ctx, r.Top, "--type=bool", "core.fileMode")
+		if err != nil {
+			return nil, nil, err
+		}
+		if strings.TrimRight(string(said), "\x00\n") != "false" {
+			for name := range modes {
+				changed = append(changed, name)
+				delete(maybe, name)
+			}
 		}
 	}
 	if len(maybe) == 0 {
-		return changed, nil
+		return changed, nil, nil
 	}
-	same, err := r.same(ctx, maybe, off)
+	same, bytes, err := r.same(ctx, maybe, off)
 	for name := range maybe {
-		if !same[name] {
+		switch {
+		case !same[name]:
 			changed = append(changed, name)
+		case doubts && (!bytes[name] || modes[name]):
+			doubtful = append(doubtful, name)
 		}
 	}
-	return changed, err
+	return changed, doubtful, err
 }
 
 // same returns those of the paths whose content is that of their object: as it is, or after git's own conversion of
-// line ends; with a filter in between, the stat data of the index decides.
-func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (map[string]bool, error) {
-	same := map[string]bool{}
+// line ends; with a filter in between, the stat data of the index decides. bytes has those that are so as they are.
+func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (same, bytes map[string]bool, err error) {
+	same, bytes = map[string]bool{}, map[string]bool{}
 	var rest []string
 	for name, id := range ids {
 		got, err := blob(filepath.Join(r.Top, name), len(id))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if got == id {
-			same[name] = true
+			same[name], bytes[name] = true, true
 		} else {
 			rest = append(rest, name)
 		}
@@ -180,7 +207,7 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 	for part := range slices.Chunk(rest, 100) {
 		facts, err := r.attribute(ctx, "filter", part...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		filtered := map[string]bool{}
 		for i := 0; i+2 < len(facts); i += 3 {
@@ -192,7 +219,7 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 		for _, name := range part {
 			if filtered[name] {
 				if same[name], err = r.untouched(ctx, name); err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 				continue
 			}
@@ -201,12 +228,12 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 			}
 			out, err := call{dir: r.Top, config: off, timeout: long, args: []string{"hash-object", "--", name}}.run(ctx)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			same[name] = strings.TrimSpace(string(out)) == ids[name]
 		}
 	}
-	return same, nil
+	return same, bytes, nil
 }
 
 // attribute returns path, name and value of an attribute for each path, one after the other.

@@ -15,6 +15,18 @@ import (
 // relative to the root. defining are PIPELINE.hcl, what it includes and what gives it values; they affect every task. A path with
 // a slash at its end is a folder (a submodule) and stands for all that is in it; one that NewFolder made stands for its name.
 func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, defining []string, touched bool) map[string]string {
+	return affected(c, tasks, paths, defining, touched, func(*pipeline.Task) string { return "" })
+}
+
+// AffectedSince is Affected by paths that git told, and by inputs that it does not tell of.
+func AffectedSince(c *pipeline.Config, tasks []*pipeline.Task, paths, defining []string, unseen *Unseen) (map[string]string, error) {
+	if err := unseen.ask(c, c.Tasks); err != nil {
+		return nil, err
+	}
+	return affected(c, tasks, paths, defining, false, unseen.reason), nil
+}
+
+func affected(c *pipeline.Config, tasks []*pipeline.Task, paths, defining []string, touched bool, unseen func(*pipeline.Task) string) map[string]string {
 	why := map[string]string{}
 	for _, p := range paths {
 		if slices.ContainsFunc(defining, func(f string) bool { return f == p || strings.HasSuffix(p, "/") && strings.HasPrefix(f, p) }) {
@@ -39,6 +51,9 @@ func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, defining []stri
 			if d := c.Task(name); reason == "" && d != nil && visit(d) != "" {
 				reason = "after " + name
 			}
+		}
+		if reason == "" && t.HasInputs() { // the cache is asked last
+			reason = unseen(t)
 		}
 		seen[t.Name] = reason
 		return reason

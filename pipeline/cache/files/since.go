@@ -11,56 +11,95 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/git"
 )
 
-// Since returns the commit in which HEAD left base, a revision or empty (see git.Repo.Base), with the name of base, and the
-// paths in root that differ between it and the work tree. They are relative to root, which is a real path; that of a
-// folder (a submodule) ends in a slash. A symbolic link differs, too, where what it leads to does.
-func Since(ctx context.Context, repo *git.Repo, base, root string) (commit, name string, paths []string, err error) {
-	commit, name, err = repo.Base(ctx, base)
-	if err != nil {
-		return "", "", nil, err
-	}
-	differ, err := repo.Since(ctx, commit)
-	if err != nil {
-		return "", "", nil, err
-	}
-	changed := make(map[string]bool, len(differ))
-	for _, d := range differ {
-		changed[filepath.Join(repo.Top, filepath.FromSlash(d.Path))] = true
-	}
-	if err := follow(ctx, repo, changed); err != nil {
-		return "", "", nil, err
-	}
-	for _, at := range slices.Sorted(maps.Keys(changed)) {
-		rel, ok := InRoot(root, at)
-		if !ok {
-			continue
-		}
-		if info, err := os.Lstat(filepath.Join(root, rel)); err == nil && info.IsDir() {
-			rel += "/"
-		}
-		paths = append(paths, rel)
-	}
-	return commit, name, paths, nil
+// Changes are what differs between a commit and the work tree. Paths are relative to the root.
+type Changes struct {
+	Base, Commit string   // the name of what was asked for, and the commit in which HEAD left it
+	Paths        []string // what differs. That of a folder (a submodule whose commit differs) ends in a slash
+	Doubtful     []string // what git may not tell of: see git.Comparison; and links that lead to such a file, or out of the repository
 }
 
-// follow adds to the changed paths the links that lead to one of them, also by way of other links.
-func follow(ctx context.Context, repo *git.Repo, changed map[string]bool) error {
-	if len(changed) == 0 {
-		return nil
+// Since returns what differs in root, a real path, since HEAD left base, a revision or empty (see git.Repo.Base). A symbolic
+// link differs, too, where what it leads to does.
+func Since(ctx context.Context, repo *git.Repo, base, root string) (*Changes, error) {
+	commit, name, err := repo.Base(ctx, base)
+	if err != nil {
+		return nil, err
 	}
-	links, err := repo.Links(ctx)
+	compared, err := repo.Compare(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	changed, doubtful := map[string]bool{}, map[string]bool{}
+	at := func(p string) string { return filepath.Join(repo.Top, filepath.FromSlash(p)) }
+	for _, p := range compared.Changed {
+		changed[at(p)] = true
+	}
+	for _, p := range compared.Doubtful {
+		doubtful[at(p)] = true
+	}
+	if err := follow(ctx, repo, compared.Links, changed, doubtful); err != nil {
+		return nil, err
+	}
+	in := func(all map[string]bool) (paths []string) {
+		for _, at := range slices.Sorted(maps.Keys(all)) {
+			rel, ok := InRoot(root, at)
+			if !ok {
+				continue
+			}
+			if info, err := os.Lstat(filepath.Join(root, rel)); err == nil && info.IsDir() {
+				rel += "/"
+			}
+			paths = append(paths, rel)
+		}
+		return paths
+	}
+	return &Changes{name, commit, in(changed), in(doubtful)}, nil
+}
+
+// follow adds to the changed and to the doubtful paths the links that lead to one of them, also by way of other links, and to
+// the doubtful ones those that lead to what git does not know.
+func follow(ctx context.Context, repo *git.Repo, links []string, changed, doubtful map[string]bool) error {
+	among := func(all map[string]bool) func(p string) bool {
+		return func(p string) bool {
+			for ; p != repo.Top && p != filepath.Dir(p); p = filepath.Dir(p) { // of a submodule only the folder is known
+				if all[p] {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	var more [2][]string
+	targets := map[string][]string{} // links by where they lead in the repository
+	for _, name := range links {
+		at := filepath.Join(repo.Top, filepath.FromSlash(name))
+		switch {
+		case len(changed) > 0 && access.LeadsTo(at, among(changed)):
+			more[0] = append(more[0], at)
+			continue
+		case len(doubtful) > 0 && access.LeadsTo(at, among(doubtful)):
+			more[1] = append(more[1], at)
+			continue
+		}
+		if to, err := filepath.EvalSymlinks(at); err == nil {
+			if rel, ok := InRoot(repo.Top, to); ok {
+				targets[rel] = append(targets[rel], at)
+			} else {
+				more[1] = append(more[1], at)
+			}
+		}
+	}
+	unseen, err := repo.Unseen(ctx, slices.Sorted(maps.Keys(targets)))
 	if err != nil {
 		return err
 	}
-	var leading []string
-	for _, name := range links {
-		at := filepath.Join(repo.Top, filepath.FromSlash(name))
-		if access.LeadsTo(at, func(p string) bool { return changed[p] }) {
-			leading = append(leading, at)
-		}
+	for to := range unseen {
+		more[1] = append(more[1], targets[to]...)
 	}
-	for _, at := range leading {
-		changed[at] = true
+	for i, all := range []map[string]bool{changed, doubtful} {
+		for _, at := range more[i] {
+			all[at] = true
+		}
 	}
 	return nil
 }

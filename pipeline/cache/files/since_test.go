@@ -41,7 +41,7 @@ func TestSince(t *testing.T) {
 	write("other", "1")
 	for link, to := range map[string]string{
 		"proj/far": "../other", "proj/near": "src/b", "proj/two": "src/../three", "proj/three": "src/a", "proj/loop": "loop", "proj/none": "gone",
-		"proj/dir": "src", "proj/in": "dir/a",
+		"proj/dir": "src", "proj/in": "dir/a", "proj/null": os.DevNull,
 	} {
 		must(os.Symlink(to, filepath.Join(top, link)))
 	}
@@ -59,12 +59,23 @@ func TestSince(t *testing.T) {
 	write("proj/new", "1")
 	repo, err := git.Find(t.Context(), top)
 	must(err)
-	commit, name, paths, err := Since(t.Context(), repo, "", filepath.Join(top, "proj"))
+	changes, err := Since(t.Context(), repo, "", filepath.Join(top, "proj"))
 	must(err)
-	if got := fmt.Sprintln(name, paths); got != "main [far in new src/a sub/ three two]\n" || len(commit) < 40 {
-		t.Error(commit, got)
+	if got := fmt.Sprintln(changes.Base, changes.Paths, changes.Doubtful); got != "main [far in new src/a sub/ three two] [null]\n" || len(changes.Commit) < 40 {
+		t.Error(changes.Commit, got)
 	}
-	if _, _, _, err := Since(t.Context(), repo, "nosuch", top); err == nil {
+	write("proj/sub/x", "2")
+	write("proj/sub/y", "1")
+	must(os.Symlink(os.DevNull, filepath.Join(top, "proj/out")))
+	in("", "add", "proj/out")
+	in("", "update-index", "--assume-unchanged", "proj/src/b")
+	write("proj/src/b", "2")
+	changes, err = Since(t.Context(), repo, "HEAD", filepath.Join(top, "proj"))
+	must(err)
+	if got := fmt.Sprintln(changes.Paths, changes.Doubtful); got != "[new out sub/x sub/y] [near null src/b]\n" {
+		t.Error(got)
+	}
+	if _, err := Since(t.Context(), repo, "nosuch", top); err == nil {
 		t.Error("there is no such base")
 	}
 }

@@ -1,0 +1,115 @@
+// What differs from a commit, and what git may not tell of that.
+
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Comparison is what differs between a commit and the work tree, with what is in its submodules.
+type Comparison struct {
+	Changed []string // paths relative to Top; that of a submodule is one of them where its commit differs
+	// Doubtful are paths whose bytes or mode are not those of the index although git calls them unchanged: flags of the index,
+	// core.fileMode and filters make it so. They may have been so for long.
+	Doubtful []string
+	Links    []string // all symbolic links that git tracks
+}
+
+// Compare compares a commit with the work tree. ErrGone: there is no such commit here.
+func (r *Repo) Compare(ctx context.Context, commit string) (*Comparison, error) {
+	differ, doubtful, err := r.since(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{Doubtful: doubtful}
+	for _, d := range differ {
+		c.Changed = append(c.Changed, d.Path)
+	}
+	return c, r.lookInto(ctx, c, "")
+}
+
+// lookInto adds what the index tells of links, hidden files and submodules. prefix is where r is in the work tree of c.
+func (r *Repo) lookInto(ctx context.Context, c *Comparison, prefix string) error {
+	listed, err := r.lsFiles(ctx, "-v", "-s")
+	if err != nil {
+		return err
+	}
+	for _, line := range listed {
+		entry, name, _ := strings.Cut(line, "\t")
+		f := strings.Fields(entry) // tag, mode, id, stage
+		if len(f) != 4 {
+			continue
+		}
+		mode, at := f[1]+" ", filepath.Join(r.Top, name)
+		if mode == symlink {
+			c.Links = append(c.Links, prefix+name)
+		}
+		switch hidden := f[0] == "S" || f[0] == strings.ToLower(f[0]); {
+		case mode == gitlink && r.nested(name):
+			sub, err := Find(ctx, at)
+			if err != nil || sub.Top != at {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				continue // git cannot read it
+			}
+			dirty, doubtful, err := sub.dirty(ctx, true)
+			if err != nil {
+				return err
+			}
+			for _, p := range dirty {
+				c.Changed = append(c.Changed, prefix+name+"/"+p)
+			}
+			for _, p := range doubtful {
+				c.Doubtful = append(c.Doubtful, prefix+name+"/"+p)
+			}
+			if err := sub.lookInto(ctx, c, prefix+name+"/"); err != nil {
+				return err
+			}
+		case hidden && mode != gitlink:
+			info, err := os.Lstat(at)
+			if errors.Is(err, fs.ErrNotExist) && f[0] == "S" || errors.Is(err, fs.ErrNotExist) && f[0] == "s" {
+				continue // of a sparse checkout
+			}
+			now := ""
+			if err == nil {
+				now, err = blob(at, len(f[2]))
+			}
+			if err != nil || now != f[2] || info.Mode().IsRegular() && (info.Mode()&0o100 != 0) != (f[1] == "100755") {
+				c.Doubtful = append(c.Doubtful, prefix+name)
+			}
+		}
+	}
+	return nil
+}
+
+// Unseen returns those of paths, relative to Top, that git ignores and does not track. What is behind a link or in a
+// repository of its own is left out.
+func (r *Repo) Unseen(ctx context.Context, paths []string) (map[string]bool, error) {
+	folders := pathCache{top: r.Top, real: map[string]bool{".": true}}
+	nested := map[string]bool{".": false}
+	var isNested func(dir string) bool
+	isNested = func(dir string) bool {
+		known, ok := nested[dir]
+		if !ok {
+			known = isNested(path.Dir(dir)) || r.nested(dir)
+			nested[dir] = known
+		}
+		return known
+	}
+	asked := slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
+		dir := path.Dir(p)
+		return p == "" || p == "." || !filepath.IsLocal(p) || !folders.isFolder(dir) || isNested(dir)
+	})
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	return r.IgnoredOf(ctx, asked)
+}
