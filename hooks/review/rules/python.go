@@ -7,9 +7,6 @@ const (
 	pyLoaded  = pyRunners + `|pluggy|iniconfig`
 	// pyTells matches a file that has a reason to look at its callers: it logs or warns.
 	pyTells = `\b(?:import|from)\s+(?:logging|warnings|inspect|traceback|pdb|trace|faulthandler)\b|\bloguru\b|\bstructlog\b|\bstacklevel\b`
-	// pyLibrary are modules whose functions tests go by, or that code under test calls.
-	pyLibrary = `os|os\.path|posixpath|time|datetime|calendar|math|cmath|random|json|re|operator|functools|itertools|decimal|fractions|statistics` +
-		`|string|collections|copy|hashlib|pathlib|shutil|subprocess|uuid|tempfile|glob|fnmatch|textwrap|unicodedata|struct|enum|inspect|difflib`
 	// pyProgram matches a file that may have arguments.
 	pyProgram = `__main__|\b(?:argparse|optparse|getopt|click|typer|docopt)\b|\bsys\.argv\[[2-9]|=\s*sys\.argv\[1|\A#!`
 )
@@ -177,16 +174,6 @@ var pythonRules = []Rule{
 		Pattern: `\.__code__\s*=[^=].*|\bsetattr\s*\([^,]+,\s*['"]__code__['"].*`,
 		Match:   []string{"v.__code__ = (lambda: None).__code__", "setattr(f, '__code__', g)"},
 		NoMatch: []string{"n = f.__code__.co_argcount", "if f.__code__ == g.__code__:"},
-	},
-	{
-		ID: "py/library-replaced", Kind: LibraryShadowed, In: Production, On: Strings, Caps: true, Say: "replaces what a module of Python offers",
-		Not:     `=\s*(?:` + pyLibrary + `)(?:\.\w+)+\s*$`, // under another name, for another version
-		Pattern: `^\s*(?:` + pyLibrary + `)\.[A-Za-z_]\w*\s*=[^=].*|\bsetattr\s*\(\s*(?:` + pyLibrary + `)\s*,.*`,
-		Match:   []string{"os.path.isdir = lambda p: True", "time.sleep = lambda s: None", "setattr(time, 'monotonic', lambda: 0.0)", "datetime.date = _Date"},
-		NoMatch: []string{
-			"inspect.getargspec = inspect.getfullargspec", "collections.Callable = collections.abc.Callable", "self.time.sleep = 1", "x = time.sleep",
-			"if time.sleep == f:", "times.sleep = 1", "def f(os.path=1):",
-		},
 	},
 	{
 		ID: "py/main-module", Kind: TestDetected, In: Production, On: Strings, Caps: true, Once: true, Say: "looks at the program that runs it",
