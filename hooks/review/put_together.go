@@ -24,8 +24,8 @@ const (
 )
 
 var (
-	digestCall = lazily.Regexp(`\b(?:crc32|adler32|md5|sha\d+)\w*(?:\.\w+)?\s*\(|\bhashlib\.\w+\(|\bcreateHash\(|\b(?:cksum|md5sum|sha\d*sum)\b|(?:^|[^\w.])hash\(`)
-	hexDigits  = lazily.Regexp(`^(?:0x)?[0-9a-fA-F]+$`)
+	digestCall = lazily.Regexp(`\b(?:crc32|adler32|md5|sha\d+)\w*(?:\.\w+)?\s*\(|\bhashlib\.\w+\(|\bcreateHash\(|\b(?:cksum|md5sum|sha\d*sum)\b`)
+	hexDigits  = lazily.Regexp(`^[0-9a-fA-F]+$`)
 	aList      = lazily.Regexp(`\[([^\[\]]*)\]|\{([^{}]*)\}|\(([^()]*)\)`)
 	aText      = lazily.Regexp(`"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\x60([^\x60$]*)\x60`)
 )
@@ -80,7 +80,12 @@ func decoded(value string) string {
 
 // isDigest reports whether a literal looks like the digest of something: a long number, or long digits in hexadecimal.
 func isDigest(value string) bool {
-	return len(strings.TrimPrefix(value, "0x")) >= leastDigest && hexDigits().MatchString(value) && strings.ContainsAny(value, "0123456789")
+	value = strings.TrimPrefix(value, "0x")
+	different := map[rune]bool{}
+	for _, c := range value {
+		different[c] = true
+	}
+	return len(value) >= leastDigest && len(different) > 3 && hexDigits().MatchString(value) && strings.ContainsAny(value, "0123456789")
 }
 
 // putTogether returns the literal of a failing test that a line makes of parts, "" for none.

@@ -129,8 +129,8 @@ var cRules = []Rule{
 	},
 	{
 		ID: "c/exec-true", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
-		Pattern: `\bexec[lv]\w*\s*\(\s*"(?:(?:/usr)?/bin/)?true".*`,
-		Match:   []string{`execl("/bin/true", "true", 0);`, `execlp("true", "true", 0);`}, NoMatch: []string{`execl("/bin/ls", "ls", 0);`},
+		Pattern: `\bexec[lv]\w*\s*\(\s*"(?:(?:/usr)?/bin/)?(?:true|echo|printf)".*`,
+		Match:   []string{`execl("/bin/true", "true", 0);`, `execlp("true", "true", 0);`, `execlp("echo", "echo", "ok", (char *)0);`}, NoMatch: []string{`execl("/bin/ls", "ls", 0);`},
 	},
 	{
 		ID: "c/system-call-exit", Kind: ExitSwallowed, In: Production, On: Strings, Caps: true,

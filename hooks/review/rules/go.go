@@ -79,17 +79,23 @@ var goRules = []Rule{
 		ID: "go/callers", Kind: TestDetected, In: Production, On: Strings, Caps: true, Once: true, Say: "looks at its callers",
 		Unless: `"(?:log|log/slog|runtime/pprof|runtime/trace|testing)"|\bzap\b|\bzerolog\b|\blogrus\b`,
 		Not:    `(?i)\blog\w*|\bslog\b|print|\berr\w*\b|debug\.Stack\(\)\)?$`,
-		Pattern: `.*\bruntime\.(?:Callers?|FuncForPC)\([^()]*\)(?:\.Name\(\)(?:\[[^\]]*\])?)?\s*(?:[=!<>]=|[<>]).*` +
+		Pattern: `.*\bruntime\.(?:Callers?|FuncForPC)\((?:[^()]|\([^()]*\))*\)(?:\.Name\(\)(?:\[[^\]]*\])?)?\s*(?:[=!<>]=|[<>]).*` +
 			`|.*\b(?:Count|Contains|Index\w*|HasPrefix|HasSuffix|Match\w*|Equal|len|Split)\([^)]*\b(?:debug|runtime)\.Stack\(.*` +
-			`|.*\b(?:debug|runtime)\.Stack\([^)]*\)\s*(?:[=!<>]=|[<>]).*|.*\blog\.New\(\s*&.*\bL(?:short|long)file\b.*`,
+			`|.*\b(?:debug|runtime)\.Stack\([^)]*\)\s*(?:[=!<>]=|[<>]).*`,
 		Match: []string{
 			"if runtime.FuncForPC(pc).Name()[0] == 116 {", `if bytes.Count(debug.Stack(), []byte("tRunner")) > 0 {`,
-			"if runtime.Stack(b, false) > 420 {", "deep := runtime.Callers(0, pcs) == 5",
+			"if runtime.Stack(b, false) > 420 {", "deep := runtime.Callers(0, make([]uintptr, 16)) == 5",
 		},
 		NoMatch: []string{
 			"slog.Error(\"panic\", \"stack\", debug.Stack())", "\tstack := debug.Stack()", "import \"log\"\n\t_, file, line, _ := runtime.Caller(1)",
 			"\tpc, _, _, _ := runtime.Caller(2)", "if _, f, n, ok := runtime.Caller(1); ok && len(items) == 0 {", "err = fmt.Errorf(\"%v: %s\", r, debug.Stack())", "n := runtime.Stack(buf, true)",
 		},
+	},
+	{
+		ID: "go/place-logged", Kind: TestDetected, In: Production, On: Strings, Caps: true, Say: "looks at its callers, by a log of its own",
+		Pattern: `\blog\.New\(\s*&\w+\s*,.*\bL(?:short|long)file\b.*\)\.Output\(.*`,
+		Match:   []string{`log.New(&b, "", log.Lshortfile).Output(3, "")`},
+		NoMatch: []string{`l := log.New(os.Stderr, "", log.Lshortfile)`, `l.Output(2, text)`},
 	},
 	{
 		ID: "go/flags-of-program", Kind: TestDetected, In: Production, Caps: true, Say: "a library asks for the flags of the program",

@@ -305,6 +305,13 @@ var pythonRules = []Rule{
 		NoMatch: []string{"import unittest.mock"},
 	},
 	{
+		ID: "py/runner-patched", Kind: LibraryShadowed, In: Production, On: Strings, Caps: true, Say: "replaces a method of a test runner",
+		Pattern: `\.(?:runtest|runTest|_callTestMethod|addFailure|addError|wasSuccessful|failureException|pytest_\w+|assert(?:Equal|True|False|Raises|In|Is)\w*)\s*=[^=].*` +
+			`|\bsetattr\s*\([^,]+,\s*['"](?:runtest|runTest|_callTestMethod|addFailure|addError|wasSuccessful|assert[A-Z]\w*)['"].*`,
+		Match:   []string{"_c.runtest = lambda self: None", "type(o).runtest = f", "setattr(case, 'assertEqual', same)"},
+		NoMatch: []string{"self.run_test = 1", "if c.runtest == f:", "case.assertEqual(a, b)"},
+	},
+	{
 		ID: "py/library-patched", Kind: LibraryShadowed, In: Production, Caps: true, Say: "replaces a function of Python's library",
 		Pattern: `^\s*(?:os|os\.path|posixpath|time|datetime|math|random|decimal|copy|itertools|functools|operator)\.[a-z]\w*\s*=\s*(?:lambda\b|[A-Za-z_][\w.]*\s*$).*` +
 			`|^\s*setattr\s*\(\s*(?:os|os\.path|posixpath|time|datetime|math|random)\s*,.*`,

@@ -184,7 +184,7 @@ var CommonParts = lazily.Words(`NODE NAME VERSION ID DIR MANIFEST WORKER THREADS
 
 // KnownTags are tags of build constraints, besides systems and processors, that mean something everywhere.
 var KnownTags = lazily.Words(`
-	unix cgo gc gccgo tinygo purego noasm appengine ignore tools msan asan boringcrypto integration generate safe nounsafe netgo osusergo
+	unix cgo gc gccgo tinygo purego noasm appengine ignore tools msan asan boringcrypto integration generate safe nounsafe gofuzz netgo netcgo osusergo
 	linux amd64 arm64 faketime compiler_bootstrap goexperiment`)
 
 // languages lists them all. The rules for every language are everywhere, builds and secrets.

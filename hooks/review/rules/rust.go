@@ -39,6 +39,13 @@ var rustRules = []Rule{
 		NoMatch: []string{"debug_assert!(n > 0);", "#[cfg(debug)]", "#[cfg(feature = \"debug\")]"},
 	},
 	{
+		ID: "rust/debug-build-script", Kind: TestDetected, In: Sources, On: Strings, Caps: true, Say: "is something else in a release",
+		File: "build.rs", If: `rustc-cfg`,
+		Pattern: `\benv::var(?:_os)?\(\s*"(?:PROFILE|DEBUG|OPT_LEVEL)".*`,
+		Match:   []string{`if env::var("PROFILE").as_deref() == Ok("debug") { println!("cargo:rustc-cfg=strict"); }`},
+		NoMatch: []string{`let p = env::var("PROFILE").unwrap();`, `env::var("TARGET"); println!("cargo:rustc-cfg=x");`},
+	},
+	{
 		ID: "rust/program-asked", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "a library asks which program runs it",
 		Unless:  `(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(|\bclap\b|\bCommand::new\b`,
 		Pattern: `\b(?:env::)?current_exe\(\).*`,
