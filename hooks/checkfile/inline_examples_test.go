@@ -43,6 +43,7 @@ if __name__ == "__main__":
 		"a repair":                   {"n // 2", "math.ceil(n / 2)", true},
 		"a new function":             {"class Cart", "def other(n):\n    return n\n\nclass Cart", true},
 		"words":                      {"Half of n.", "Half of n, rounded up by sys.exit.", true},
+		"words in a comment":         {"import math", "import math  # as os and sys do", true},
 		"an example":                 {"    3\n", "    2\n", false},
 		"an example is gone":         {">>> half", "half", false},
 		"the block":                  {"doctest.testmod()[0]", "0", false},
