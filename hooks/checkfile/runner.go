@@ -105,7 +105,7 @@ func (n *finder) followRunner(p string) {
 		if i == 0 && (!n.triesOutside(u, text) || slices.Contains(productFolders(), path.Base(u.dir))) {
 			break // what it tries may be beside it
 		}
-		for _, v := range group[i].uses {
+		for _, v := range slices.Concat(group[i].uses, n.namedBeside(group[i], text)) {
 			if (v.dir == u.dir || strings.HasPrefix(v.dir, u.dir+"/")) && !slices.Contains(group, v) && !n.imported(v.key) {
 				group = append(group, v)
 				for _, file := range v.paths {
@@ -115,6 +115,18 @@ func (n *finder) followRunner(p string) {
 		}
 	}
 	n.runnerData(group, src, 0)
+}
+
+// namedBeside returns the sources beside u, or below, that src names: import_module("compare"), path.join(dir, "compare").
+func (n *finder) namedBeside(u *unit, src []byte) (found []*unit) {
+	for _, m := range quoted().FindAllSubmatch(src, -1) {
+		for _, ext := range []string{"", ".py", ".js", ".mjs", ".cjs", ".ts"} {
+			if p := path.Join(u.dir, string(m[1])+ext); strings.HasPrefix(p, u.dir+"/") && n.seen.Has(p) && lang.ByPath(p) != "" {
+				found = append(found, n.seen.units[n.key(p)])
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(v *unit) bool { return v == nil })
 }
 
 // runnerData adds the data that src names and production does not, and what that names in turn.
