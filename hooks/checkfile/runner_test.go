@@ -29,8 +29,9 @@ sys.exit(1 if bad else 0)
 	tree := map[string]string{
 		"tools/run.py": runner, "tools/compare.py": "def same(a, b, tol):\n    return abs(a - b) <= tol\n", "calc.py": "import json\nrates = json.load(open('rates/eu.json'))\ndef total(items): return 1\n",
 		"config/runner.json": `{"dir": "checks", "rates": "rates"}`, "checks/ten.json": "{}", "checks/more/a.json": "{}", "rates/eu.json": "{}",
-		"qa/all.mjs":  "import { f } from '../src/a.js';\nimport { same } from './same.mjs';\nconst { near } = await import(path.join(dir, 'near'+'.js') ?? 'near.js');\nfor (const c of fs.readdirSync('vectors')) {\n  if (!same(f(c), near)) { console.log(`not ok ${c}`); process.exitCode = 1; }\n}\n",
-		"qa/same.mjs": "export const same = (a, b) => a === b;\n", "qa/near.js": "exports.near = 1;\n",
+		"qa/all.mjs":    "import { f } from '../src/a.js';\nimport { same } from './same.mjs';\nconst { near } = await import(path.join(dir, 'near'+'.js') ?? 'near.js');\nfor (const c of fs.readdirSync('frames')) {\n  if (!same(f(c), near)) { console.log(`not ok ${c}`); process.exitCode = 1; }\n}\n",
+		"frames/a.json": "{}",
+		"qa/same.mjs":   "export const same = (a, b) => a === b;\n", "qa/near.js": "exports.near = 1;\n",
 		"scripts/run.js": "const { f } = require('../src/a.js');\nif (f(1) !== 2) { console.log('FAIL f'); process.exit(1); }\n", "src/a.js": "exports.f = 1;\n",
 		"go.mod": "module x\n\ngo 1.21\n", "calc/a.go": "package calc\n\nfunc F() int { return 1 }\n",
 		"vectors/a.json":   "{}",
@@ -45,7 +46,7 @@ sys.exit(1 if bad else 0)
 	for command, want := range map[string]string{
 		"python3 tools/run.py":       "tools/run.py tools/compare.py config/runner.json config/new.json checks/ten.json checks/new.json checks/more/a.json",
 		"cd tools && python3 run.py": "tools/run.py tools/compare.py checks/ten.json",
-		"node qa/all.mjs":            "qa/all.mjs qa/same.mjs qa/near.js vectors/a.json",
+		"node qa/all.mjs":            "qa/all.mjs qa/same.mjs qa/near.js frames/a.json",
 		"node scripts/run.js":        "scripts/run.js",
 		"go run ./cmd/all":           "cmd/all/main.go vectors/a.json",
 		"python3 regress.py":         "regress.py",
