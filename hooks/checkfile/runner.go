@@ -27,9 +27,10 @@ var (
 	options  = lazily.Regexp(`\bsys\.argv\b|\bargparse\b|\bclick\b|\bprocess\.argv\b|\bparseArgs\b|\bos\.Args\b|\bflag\.\w+\(|@ARGV\b|\bARGV\b|\bstdin\b|\binput\s*\(`)
 
 	// failsItself is what a function or macro does that tests assert with.
-	failsItself = lazily.Regexp(`\braise\s+AssertionError\b|\bthrow\s+new\s+(?:assert\.)?AssertionError\b|\bexitCode\s*=\s*1\b|` +
+	failsItself = lazily.Regexp(`\braise\s+AssertionError\b|\bthrow\s+new\s+(?:assert\.)?AssertionError\b|` +
 		`#[ \t]*define[ \t]+\w+\([^)\n]*\)(?:[^\n]*\\\r?\n)*[^\n]*[^#\w]#\w+(?:[^\n]*\\\r?\n)*[^\n]*(?:\bexit\s*\(|\babort\s*\(|\breturn\s+1|\+\+)`)
-	quoted = lazily.Regexp(`["'\x60]([\w./*-]{2,128})["'\x60]`)
+	failsRun = lazily.Regexp(`\bthrow\s+new\s+Error\b|\bexit\s*\(\s*1\s*\)|\bexitCode\s*=\s*1\b`)
+	quoted   = lazily.Regexp(`["'\x60]([\w./*-]{2,128})["'\x60]`)
 
 	// productFolders are those of the program, where a file beside the runner may be what it tries.
 	productFolders = lazily.Words("src lib app pkg source sources")
@@ -37,7 +38,11 @@ var (
 
 // asserter reports whether a source looks like what tests assert with.
 func asserter(src []byte) bool {
-	return failsItself().Match(src) || verdicts().Match(src) && (bytes.Contains(src, []byte("throw new Error")) || bytes.Contains(src, []byte("exit(1)")))
+	has := func(words ...string) bool { // most sources have none of them: this is quick
+		return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(src, []byte(word)) })
+	}
+	return has("AssertionError", "define") && failsItself().Match(src) ||
+		has("FAIL", "PASS", "not ok", "MISMATCH") && verdicts().Match(src) && failsRun().Match(src)
 }
 
 // text returns the sources of a unit.

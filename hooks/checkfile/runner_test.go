@@ -83,7 +83,7 @@ func TestAssertersAreHelpers(t *testing.T) {
 		"extern/isit.py":         "def same(a, b):\n    if a != b:\n        raise AssertionError((a, b))\n",
 	} {
 		tree := map[string]string{
-			p: src, "test/run.js": "const { same } = require('../lib/is.js');\nconst { f } = require('../src/a.js');\nsame(f(1), 2);\n", "src/a.js": "exports.f = 1;\n",
+			p: src, "test/run.js": "const { same } = require('../lib/is.js');\nconst { f } = require('../src/a.js');\nsame(f(1), 2);\n", "src/a.js": "exports.f = () => { if (!x) process.exitCode = 1; };\n",
 			"tests/test_calc.c": "#include \"minitest.h\"\n#include \"calc.h\"\nint main(void) { REQUIRE(1); return 0; }\n", "src/calc.h": "int f(void);\n",
 			"tests/test_calc.py": "from extern.isit import same\nfrom calc import total\n\ndef test_ten():\n    same(total(1), 2)\n", "calc.py": "def total(x): return x\n",
 		}
