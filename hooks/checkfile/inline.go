@@ -22,6 +22,9 @@ func (c *Checks) partsOf(p string) *manifestKind {
 		return testsKind(splitRust)
 	case ".py":
 		if doctests, main := c.refs.doctests, c.refs.mains[p]; doctests || main {
+			if c.refs.examples[p] {
+				return testsKind(splitExamples)
+			}
 			return testsKind(func(src string) ([]piece, bool) { return splitPython(src, doctests, main) })
 		}
 	}

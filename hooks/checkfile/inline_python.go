@@ -1,7 +1,9 @@
 package checkfile
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
@@ -15,7 +17,11 @@ var (
 	testBlock = lazily.Regexp(`^(?:async[ \t]+)?def[ \t]+(?:test|assert|check_|expect)\w*|^class[ \t]+(?:Test\w*|\w+\([^)\n]*TestCase[^)\n]*\))|^def[ \t]+(?:setUpModule|tearDownModule|load_tests)\b`)
 	topBlock  = lazily.Regexp(`(?m)^(?:async[ \t]+def|def|class)[ \t]+\w+.*`)
 
-	asserting = lazily.Regexp(`(?m)^\s*(?:assert\b|raise\s+AssertionError\b)|\bdoctest\.|\bunittest\.`)
+	asserting = lazily.Regexp(`(?m)^\s*(?:assert\b|raise\s+AssertionError\b)|\bdoctest\.|\bunittest\.|\btestmod\s*\(`)
+
+	// reaches is what a module can end its own tests with, or change them by.
+	reaches = lazily.Regexp(`__\w+__|^\s*@|\b(?:global|nonlocal|doctest|unittest|sys|os|inspect|builtins|atexit|signal|gc|ctypes|threading|traceback|warnings|importlib|` +
+		`subprocess|multiprocessing|pdb|bdb|pytest|exec|eval|compile|getattr|setattr|delattr|globals|locals|vars|exit|quit|_exit|SystemExit|KeyboardInterrupt|BaseException|testmod)\b`)
 )
 
 // splitPython splits a source into its tests and the rest: the documentation with examples, if doctests; tests, what is
@@ -58,6 +64,73 @@ func splitPython(src string, doctests, main bool) ([]piece, bool) {
 	}
 	return pieces(src, found), true
 }
+
+// splitExamples splits a module that runs the examples of its own documentation into these, the block that runs them,
+// what could change them or end the run, and the rest.
+func splitExamples(src string) ([]piece, bool) {
+	list, ok := splitPython(src, true, true)
+	var split []piece
+	names := map[string]bool{} // of what has examples → it was defined
+	for _, p := range list {
+		if _, name, ok := strings.Cut(p.name, "examples of the module."); ok {
+			names[name[strings.LastIndexByte(name, '.')+1:]] = false
+		}
+	}
+	for _, p := range list {
+		if p.is == decides {
+			split = append(split, p)
+			continue
+		}
+		var found []extent
+		for _, l := range pythonLines(p.text) {
+			text := code(p.text[l.from:l.to])
+			if line := strings.TrimSpace(p.text[l.from:l.to]); reaches().MatchString(text) || rebinds(text, names) {
+				found = append(found, extent{from: l.from, to: l.to, name: "what may change its examples: " + line, value: line})
+			}
+		}
+		split = append(split, pieces(p.text, found)...)
+	}
+	return split, ok
+}
+
+// rebinds reports whether a line may bind a name again that has examples: at the top level it names it, elsewhere it
+// defines it a second time, or assigns to it. defined holds the names, and whether they were defined.
+func rebinds(line string, defined map[string]bool) bool {
+	if m := pythonScope().FindStringSubmatch(line); m != nil {
+		again, known := defined[m[2]]
+		if known {
+			defined[m[2]] = true
+		}
+		return again
+	}
+	top := line != "" && line[0] != ' ' && line[0] != '\t'
+	assigned, _, assigns := strings.Cut(line, "=")
+	return slices.ContainsFunc(strings.FieldsFunc(line, notInName), func(name string) bool {
+		_, known := defined[name]
+		return known && (top || assigns && strings.TrimSpace(assigned) == name)
+	})
+}
+
+func notInName(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }
+
+// code returns a text of Python without its comments and strings.
+func code(text string) string {
+	kinds := lang.Mark("py", text)
+	kept := []byte(text)
+	for i := range kept {
+		if kinds[i] != lang.InCode {
+			kept[i] = ' '
+		}
+	}
+	return string(kept)
+}
+
+// runsOwnExamples reports whether a source runs the examples of its documentation as a program, and has functions.
+func runsOwnExamples(src string) bool {
+	return strings.Contains(src, ">>>") && ownExamples().MatchString(src) && topBlock().MatchString(src)
+}
+
+var ownExamples = lazily.Regexp(`(?m)^if\b.*__name__.*(?:\n(?:[ \t].*)?)*?\btestmod\s*\(\s*(?:\)|\w+\s*=)`)
 
 // ownTests reports whether a source has tests, and something else at its top level.
 func ownTests(src string) bool {

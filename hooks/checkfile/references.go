@@ -43,6 +43,7 @@ type references struct {
 	variables   map[string]bool // names of variables in the check's scripts
 	testTargets map[string]bool // programs that CMake knows as tests
 	mains       map[string]bool // Python sources that the check starts, and that are what is checked; their own tests are not
+	examples    map[string]bool // those of mains whose own tests are the examples in their documentation
 	doctests    bool            // something runs the examples in Python's documentation
 }
 
@@ -94,7 +95,7 @@ func findReferences(t Tree, seen *survey, s Scope) references {
 		functions: map[string]string{}, runners: map[string]bool{}, searched: map[string][]byte{}, references: references{
 			fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
 			libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
-			testTargets: map[string]bool{},
+			testTargets: map[string]bool{}, examples: map[string]bool{},
 		},
 	}
 	for _, run := range s.Runs {

@@ -122,6 +122,9 @@ func (n *finder) testSource(p string) {
 		if src, ok := n.readOnce(p, "own tests"); ok && ownTests(string(src)) || n.mains[p] {
 			n.mains[p] = true
 			return
+		} else if runsOwnExamples(string(n.search(p))) {
+			n.mains[p], n.examples[p] = true, true
+			return
 		}
 	}
 	n.add(p)

@@ -27,9 +27,10 @@ var (
 	options  = lazily.Regexp(`\bsys\.argv\b|\bargparse\b|\bclick\b|\bprocess\.argv\b|\bparseArgs\b|\bos\.Args\b|\bflag\.\w+\(|@ARGV\b|\bARGV\b|\bstdin\b|\binput\s*\(`)
 
 	// failsItself is what a function or macro does that tests assert with.
-	failsItself = lazily.Regexp(`\braise\s+AssertionError\b|\bthrow\s+new\s+(?:assert\.)?AssertionError\b|\bexitCode\s*=\s*1\b|` +
+	failsItself = lazily.Regexp(`\braise\s+AssertionError\b|\bthrow\s+new\s+(?:assert\.)?AssertionError\b|` +
 		`#[ \t]*define[ \t]+\w+\([^)\n]*\)(?:[^\n]*\\\r?\n)*[^\n]*[^#\w]#\w+(?:[^\n]*\\\r?\n)*[^\n]*(?:\bexit\s*\(|\babort\s*\(|\breturn\s+1|\+\+)`)
-	quoted = lazily.Regexp(`["'\x60]([\w./*-]{2,128})["'\x60]`)
+	failsRun = lazily.Regexp(`\bthrow\s+new\s+Error\b|\bexit\s*\(\s*1\s*\)|\bexitCode\s*=\s*1\b`)
+	quoted   = lazily.Regexp(`["'\x60]([\w./*-]{2,128})["'\x60]`)
 
 	// productFolders are those of the program, where a file beside the runner may be what it tries.
 	productFolders = lazily.Words("src lib app pkg source sources")
@@ -37,7 +38,11 @@ var (
 
 // asserter reports whether a source looks like what tests assert with.
 func asserter(src []byte) bool {
-	return failsItself().Match(src) || verdicts().Match(src) && (bytes.Contains(src, []byte("throw new Error")) || bytes.Contains(src, []byte("exit(1)")))
+	has := func(words ...string) bool { // most sources have none of them: this is quick
+		return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(src, []byte(word)) })
+	}
+	return has("AssertionError", "define") && failsItself().Match(src) ||
+		has("FAIL", "PASS", "not ok", "MISMATCH") && verdicts().Match(src) && failsRun().Match(src)
 }
 
 // text returns the sources of a unit.
@@ -105,7 +110,7 @@ func (n *finder) followRunner(p string) {
 		if i == 0 && (!n.triesOutside(u, text) || slices.Contains(productFolders(), path.Base(u.dir))) {
 			break // what it tries may be beside it
 		}
-		for _, v := range group[i].uses {
+		for _, v := range slices.Concat(group[i].uses, n.namedBeside(group[i], text)) {
 			if (v.dir == u.dir || strings.HasPrefix(v.dir, u.dir+"/")) && !slices.Contains(group, v) && !n.imported(v.key) {
 				group = append(group, v)
 				for _, file := range v.paths {
@@ -115,6 +120,18 @@ func (n *finder) followRunner(p string) {
 		}
 	}
 	n.runnerData(group, src, 0)
+}
+
+// namedBeside returns the sources beside u, or below, that src names: import_module("compare"), path.join(dir, "compare").
+func (n *finder) namedBeside(u *unit, src []byte) (found []*unit) {
+	for _, m := range quoted().FindAllSubmatch(src, -1) {
+		for _, ext := range []string{"", ".py", ".js", ".mjs", ".cjs", ".ts"} {
+			if p := path.Join(u.dir, string(m[1])+ext); strings.HasPrefix(p, u.dir+"/") && n.seen.Has(p) && lang.ByPath(p) != "" {
+				found = append(found, n.seen.units[n.key(p)])
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(v *unit) bool { return v == nil })
 }
 
 // runnerData adds the data that src names and production does not, and what that names in turn.

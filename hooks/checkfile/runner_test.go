@@ -29,6 +29,9 @@ sys.exit(1 if bad else 0)
 	tree := map[string]string{
 		"tools/run.py": runner, "tools/compare.py": "def same(a, b, tol):\n    return abs(a - b) <= tol\n", "calc.py": "import json\nrates = json.load(open('rates/eu.json'))\ndef total(items): return 1\n",
 		"config/runner.json": `{"dir": "checks", "rates": "rates"}`, "checks/ten.json": "{}", "checks/more/a.json": "{}", "rates/eu.json": "{}",
+		"qa/all.mjs":    "import { f } from '../src/a.js';\nimport { same } from './same.mjs';\nconst { near } = await import(path.join(dir, 'near'+'.js') ?? 'near.js');\nfor (const c of fs.readdirSync('frames')) {\n  if (!same(f(c), near)) { console.log(`not ok ${c}`); process.exitCode = 1; }\n}\n",
+		"frames/a.json": "{}",
+		"qa/same.mjs":   "export const same = (a, b) => a === b;\n", "qa/near.js": "exports.near = 1;\n",
 		"scripts/run.js": "const { f } = require('../src/a.js');\nif (f(1) !== 2) { console.log('FAIL f'); process.exit(1); }\n", "src/a.js": "exports.f = 1;\n",
 		"go.mod": "module x\n\ngo 1.21\n", "calc/a.go": "package calc\n\nfunc F() int { return 1 }\n",
 		"vectors/a.json":   "{}",
@@ -43,6 +46,7 @@ sys.exit(1 if bad else 0)
 	for command, want := range map[string]string{
 		"python3 tools/run.py":       "tools/run.py tools/compare.py config/runner.json config/new.json checks/ten.json checks/new.json checks/more/a.json",
 		"cd tools && python3 run.py": "tools/run.py tools/compare.py checks/ten.json",
+		"node qa/all.mjs":            "qa/all.mjs qa/same.mjs qa/near.js frames/a.json",
 		"node scripts/run.js":        "scripts/run.js",
 		"go run ./cmd/all":           "cmd/all/main.go vectors/a.json",
 		"python3 regress.py":         "regress.py",
@@ -79,7 +83,7 @@ func TestAssertersAreHelpers(t *testing.T) {
 		"extern/isit.py":         "def same(a, b):\n    if a != b:\n        raise AssertionError((a, b))\n",
 	} {
 		tree := map[string]string{
-			p: src, "test/run.js": "const { same } = require('../lib/is.js');\nconst { f } = require('../src/a.js');\nsame(f(1), 2);\n", "src/a.js": "exports.f = 1;\n",
+			p: src, "test/run.js": "const { same } = require('../lib/is.js');\nconst { f } = require('../src/a.js');\nsame(f(1), 2);\n", "src/a.js": "exports.f = () => { if (!x) process.exitCode = 1; };\n",
 			"tests/test_calc.c": "#include \"minitest.h\"\n#include \"calc.h\"\nint main(void) { REQUIRE(1); return 0; }\n", "src/calc.h": "int f(void);\n",
 			"tests/test_calc.py": "from extern.isit import same\nfrom calc import total\n\ndef test_ten():\n    same(total(1), 2)\n", "calc.py": "def total(x): return x\n",
 		}

@@ -164,12 +164,20 @@ func (s *survey) read(paths []string, read func(string) ([]byte, error)) {
 	}
 }
 
-var includesHeader = lazily.Regexp(`(?m)^[ \t]*#[ \t]*include[ \t]+"([\w./+-]+)"`)
+var includesHeader = lazily.Regexp(`^#[ \t]*include[ \t]+"([\w./+-]+)"`)
 
 // headersElsewhere returns the headers that src includes, besides those that were found, where only one file of the tree
 // has the name: a flag of the compiler says where it is.
 func (s *survey) headersElsewhere(src []byte, found []string) (more []string) {
-	for _, m := range includesHeader().FindAllSubmatch(src, -1) {
+	for line := range bytes.Lines(src) {
+		line = bytes.TrimLeft(line, " \t")
+		if len(line) == 0 || line[0] != '#' {
+			continue
+		}
+		m := includesHeader().FindSubmatch(line)
+		if m == nil {
+			continue
+		}
 		name := string(m[1])
 		ends := func(p string) bool { return p == name || strings.HasSuffix(p, "/"+name) }
 		if list := s.headers[path.Base(name)]; !slices.ContainsFunc(found, ends) && len(list) == 1 && ends(list[0]) {
