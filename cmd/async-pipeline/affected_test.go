@@ -53,9 +53,17 @@ task "path" {
   env    = { PATH = "${path.root}/tools:/usr/bin:/bin" }
   inputs = ["none/**"]
 }
-task "hidden" {
-  run    = "cat src/made src/outside"
-  inputs = ["src/made", "src/outside", "data/**"]
+task "made" {
+  run    = "cat src/made"
+  inputs = ["src/made"]
+}
+task "outside" {
+  run    = "cat src/outside"
+  inputs = ["src/outside"]
+}
+task "data" {
+  run    = "cat data/*"
+  inputs = ["data/**"]
 }
 task "secret" {
   run    = "echo $S"

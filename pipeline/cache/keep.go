@@ -57,7 +57,9 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 			c.leaves(e, outputs)
 			return &MissingOutput{missing}
 		}
-		e.NotStored = fmt.Sprintf("output %s is in folders that git ignores: name them in the pattern", missing)
+		if e.NotStored = "output " + missing + " cannot be looked for"; err == nil {
+			e.NotStored = unmatched(c.Config.Root, missing, there)
+		}
 		return nil
 	}
 	blobs := map[reapi.Digest][]byte{}
