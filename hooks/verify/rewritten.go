@@ -15,15 +15,16 @@ import (
 // check changes without the patch too does not count: some tests write files that git has.
 
 // rewritten returns the check files that differ from what was put in a copy, and new ones that runners load by
-// themselves. Without an answer of the copy it returns none.
-func (q *Request) rewritten(ctx context.Context, p part, at *place) (names []string) {
-	var now []patch.Change
-	err := q.Homes.Copying(func() (err error) {
-		now, _, err = at.copy.Changes(ctx)
-		return err
-	})
+// themselves. The wall clock goes on: another check may run.
+func rewritten(ctx context.Context, p part, at *place) (names []string, err error) {
+	now, omitted, err := at.copy.Changes(ctx)
 	if err != nil {
-		return nil
+		return nil, err
+	}
+	for _, o := range omitted { // a check file that became a pipe, or much too large
+		if p.checks.Has(o.Path) && p.checks.Class(o.Path) > 0 {
+			names = append(names, o.Path)
+		}
 	}
 	put := map[string]patch.Change{}
 	for _, c := range p.changes {
@@ -41,7 +42,7 @@ func (q *Request) rewritten(ctx context.Context, p part, at *place) (names []str
 		names = append(names, p.checks.changed(c.Path, c.After, c.Before)...)
 	}
 	slices.Sort(names)
-	return names
+	return names, nil
 }
 
 // A checkFiles is the check files of the base.

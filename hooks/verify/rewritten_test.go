@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
@@ -23,6 +24,7 @@ func TestRewritten(t *testing.T) {
 		want       string
 	}{
 		"a check file":                 {"PIPELINE.hcl", "# other\n", false, "suspect (check_rewritten: with the patch, PIPELINE.hcl changed while the check ran)"},
+		"a check file is a pipe":       {"PIPELINE.hcl", "", false, "suspect (check_rewritten: with the patch, PIPELINE.hcl changed while the check ran)"},
 		"a check file without a patch": {"PIPELINE.hcl", "# other\n", true, Verified},
 		"a new file that pytest loads": {"tests/conftest.py", "import os\n", false, "suspect (check_rewritten: with the patch, tests/conftest.py changed while the check ran)"},
 		"a new file that npm loads":    {".npmrc", "if-present=true\n", false, "suspect (check_rewritten: with the patch, .npmrc changed while the check ran)"},
@@ -48,6 +50,11 @@ func TestRewritten(t *testing.T) {
 				if patched || c.always {
 					at := filepath.Join(box.Copy, c.file)
 					fixtest.Check(t, os.MkdirAll(filepath.Dir(at), 0o755))
+					if c.text == "" {
+						fixtest.Check(t, os.Remove(at))
+						fixtest.Check(t, syscall.Mkfifo(at, 0o600))
+						return r, nil
+					}
 					fixtest.Check(t, os.WriteFile(at, []byte(c.text), 0o644))
 				}
 				return r, nil

@@ -399,7 +399,9 @@ func (q *Request) checks(ctx context.Context, p part, at *place, begins func(par
 	err := o.run(ctx, q, p, at, begins)
 	o.noTime = ctx.Err() != nil
 	if p.checks.Checks != nil && err == nil && !o.noTime {
-		o.rewritten = q.rewritten(ctx, p, at)
+		if o.rewritten, err = rewritten(ctx, p, at); err != nil {
+			o.noTime = ctx.Err() != nil
+		}
 	}
 	return o.end(q, err)
 }
