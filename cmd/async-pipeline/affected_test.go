@@ -33,25 +33,25 @@ task "auto" {
 }
 task "fn" {
   run    = ["echo", file("conf/x.json")]
-  inputs = ["none/**"]
+  inputs = ["none/**", "kept"]
 }
 task "env" {
   run    = "echo $A"
   dotenv = ["env/vars"]
-  inputs = ["none/**"]
+  inputs = ["none/**", "kept"]
 }
 task "text" {
   run    = "true; env X=1 ./tools/t.sh"
-  inputs = ["none/**"]
+  inputs = ["none/**", "kept"]
 }
 task "interpreter" {
   run    = ["bin/run"]
-  inputs = ["none/**"]
+  inputs = ["none/**", "kept"]
 }
 task "path" {
   run    = ["t.sh"]
   env    = { PATH = "${path.root}/tools:/usr/bin:/bin" }
-  inputs = ["none/**"]
+  inputs = ["none/**", "kept"]
 }
 task "made" {
   run    = "cat src/made"
@@ -68,7 +68,7 @@ task "data" {
 task "secret" {
   run    = "echo $S"
   dotenv = [".secret"]
-  inputs = ["none/**"]
+  inputs = ["none/**", "kept"]
 }
 task "ignored" {
   run    = "cat cache/deep/*"
@@ -80,7 +80,7 @@ task "module" {
 }
 task "nested" {
   run    = "true; env -C tools ./nested.sh; sh -c ./tools/text.sh"
-  inputs = ["none/**"]
+  inputs = ["none/**", "kept"]
 }
 task "each" {
   for_each = toset(["l", "m"])
@@ -115,7 +115,7 @@ func TestAffectedMissesNothing(t *testing.T) {
 			for name, text := range map[string]string{
 				".gitignore": ".async/\nout/\ncache/\n.secret\nmade\n", ".secret": "S=1\n", "src/made": "1\n", "cache/deep/x": "1\n", "data/lf": "1\n", "data/id": "$Id$\n",
 				"data/assumed": "1\n", "data/skipped": "1\n", "data/mode": "1\n", ".gitattributes": "data/lf text=auto\ndata/id ident\n", "src/a": "a\n", "src/b.md": "b\n", "src/d/c": "c\n", "lib/l": "l\n", "lib/m": "m\n",
-				"conf/x.json": "{}\n", "env/vars": "A=1\n", "sub/s": "s\n", "other": "o\n", "PIPELINE.hcl": affectedProject,
+				"conf/x.json": "{}\n", "env/vars": "A=1\n", "sub/s": "s\n", "other": "o\n", "kept": "", "PIPELINE.hcl": affectedProject,
 				"sub/PIPELINE.hcl": "task \"t\" {\n  run    = \"cat s\"\n  inputs = [\"s\", \"k/**\"]\n}\n",
 			} {
 				write(name, text, 0o644)

@@ -3,6 +3,7 @@ package verify
 import (
 	"bytes"
 	"context"
+	"path"
 	"slices"
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
@@ -48,20 +49,23 @@ func rewritten(ctx context.Context, p part, at *place) (names []string, err erro
 // A checkFiles is the check files of the base.
 type checkFiles struct{ *checkfile.Checks }
 
-// changed returns path if it belongs to the check and its content differs.
-func (c checkFiles) changed(path string, was, now *patch.File) []string {
+// changed returns file if it belongs to the check and its content differs.
+func (c checkFiles) changed(file string, was, now *patch.File) []string {
+	if path.Ext(file) == ".pyc" { // Python writes it anew where the source is another
+		return nil
+	}
 	if c.Checks == nil || was == nil && now == nil || was != nil && now != nil && was.Mode.Type() == now.Mode.Type() && bytes.Equal(was.Data, now.Data) {
 		return nil
 	}
-	counts := c.LoadedWhenNew(path)
+	counts := c.LoadedWhenNew(file)
 	if was != nil {
-		parts := c.Parts(patch.Change{Path: path, Before: was, After: now})
-		counts = c.Class(path) > 0 || slices.ContainsFunc(parts, func(p checkfile.Part) bool { return p.Check })
+		parts := c.Parts(patch.Change{Path: file, Before: was, After: now})
+		counts = c.Class(file) > 0 || slices.ContainsFunc(parts, func(p checkfile.Part) bool { return p.Check })
 	}
 	if !counts {
 		return nil
 	}
-	return []string{path}
+	return []string{file}
 }
 
 // changedItself tells which check files the check changed while it ran as p and ended as o, "" for none.
