@@ -32,9 +32,6 @@ func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return !r.nested(name) }), err
 }
 
-// Links lists the symbolic links of the index.
-func (r *Repo) Links(ctx context.Context) ([]string, error) { return r.entries(ctx, symlink) }
-
 // entries lists the paths of the index of one mode, sorted.
 func (r *Repo) entries(ctx context.Context, mode string) ([]string, error) {
 	listed, err := r.lsFiles(ctx, "-s")

@@ -236,6 +236,9 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	return e
 }
 
+// noInput is why a task of whose inputs no file is there is not cached: its patterns may be mistyped.
+const noInput = "no file matches its inputs"
+
 // lookFor looks for the result of a task. Which files are its inputs is one of sets, nil for those that it declares. If
 // none has a result the first is taken.
 func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set) error {
@@ -251,7 +254,7 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set
 			return err
 		}
 		if len(inputs) == 0 && !e.task.Auto {
-			return errors.New("no file matches its inputs")
+			return errors.New(noInput)
 		}
 		root := reapi.Directories(inputs, nil)
 		made, err := c.describe(ctx, e.task, d, root, set, nil)

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,11 +55,23 @@ func (u *Unseen) ask(c *pipeline.Config, tasks []*pipeline.Task) error {
 
 // reason returns why a task is affected by itself although no path that git tells of is an input, or "".
 func (u *Unseen) reason(t *pipeline.Task) string {
+	if u.namesNothing(t) {
+		return noInput
+	}
 	name := u.input(t)
 	if name == "" || u.IsCached != nil && u.IsCached(t) {
 		return ""
 	}
 	return name + ": git does not see it"
+}
+
+// namesNothing reports whether no folder that the patterns of inputs name is there, so that t is not cached: see noInput.
+func (u *Unseen) namesNothing(t *pipeline.Task) bool {
+	return !t.Auto && len(t.Reads) == 0 && len(u.outputs(t)) == len(t.Outputs) &&
+		!slices.ContainsFunc(files.ParseAll(t.Inputs), func(p files.Pattern) bool {
+			_, err := os.Lstat(filepath.Join(u.root, filepath.FromSlash(p.Folder)))
+			return !p.Not && !errors.Is(err, fs.ErrNotExist)
+		})
 }
 
 // input returns an input of t whose changes git does not tell, or "". What its dependencies make is none: they decide that.
