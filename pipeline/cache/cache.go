@@ -134,7 +134,8 @@ type Entry struct {
 	root   reapi.Digest
 	inputs []reapi.File
 	before []reapi.File // its outputs, before it ran
-	at     int64        // when it was looked at, ns since 1970
+	view   *files.View  // of then
+	at     int64        // what has a later time changed since it was looked at; ns since 1970
 	made   baseline
 }
 
@@ -233,6 +234,9 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	if c.Force {
 		e.Result = Forced
 	}
+	if t.Auto && e.Result != Hit && !c.Peek {
+		e.at = afterTick() - 1 // what it reads is not known: only their times tell which files change from now on
+	}
 	return e
 }
 
@@ -247,7 +251,7 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set
 	if err != nil {
 		return err
 	}
-	e.before = before
+	e.before, e.view = before, v
 	for i, set := range sets {
 		_, inputs, _, err := c.inputs(ctx, e.task, set)
 		if err != nil {

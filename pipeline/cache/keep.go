@@ -192,7 +192,7 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 	}
 	for _, f := range inputs {
 		// It may have been changed back again. Of its own outputs that cannot be told: it may write what was there.
-		if v.ChangedAfter(f.Path, e.at) && f.Digest != files.NameOnly && !files.Matches(own, f.Path) {
+		if (v.ChangedAfter(f.Path, e.at) || v.Differs(e.view, f.Path)) && f.Digest != files.NameOnly && !files.Matches(own, f.Path) {
 			return "its inputs changed while it ran: " + f.Path
 		}
 	}

@@ -223,6 +223,18 @@ func (v *View) ChangedAfter(p string, at int64) bool {
 	return ok && v.changed[i] > at
 }
 
+// Differs reports whether a file was changed in any way since an earlier view, which had it. The clock of a file system is
+// some ticks behind: what ChangedAfter asks, it may answer too late.
+func (v *View) Differs(earlier *View, p string) bool {
+	was, there := earlier.Find(p)
+	i, ok := v.place(p)
+	if !there || !ok {
+		return false
+	}
+	j, _ := earlier.place(p)
+	return v.changed[i] != earlier.changed[j] || !v.files[i].Same(was)
+}
+
 // WithTargets adds the files that links lead to. A link to a file outside of the root has its digest in its own. One to a
 // folder counts only by its text: covered must report whether what it has counts otherwise.
 func (v *View) WithTargets(root string, covered func(dir string) bool, files []reapi.File) ([]reapi.File, error) {
