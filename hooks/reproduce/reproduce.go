@@ -105,7 +105,7 @@ func (q *Request) run(ctx context.Context) Result {
 	switch first.State {
 	case "":
 		q.reproduced(first)
-		return first
+		return q.committed(ctx, first, caches)
 	case fix.NotReproduced:
 	default:
 		return first
@@ -121,7 +121,7 @@ func (q *Request) run(ctx context.Context) Result {
 			return first.interrupted()
 		case second.State == "":
 			q.reproduced(second)
-			return second
+			return q.committed(ctx, second, caches)
 		case second.State == fix.Failed:
 			return second
 		}
