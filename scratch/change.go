@@ -167,7 +167,7 @@ func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) 
 	d := &difference{}
 	entered := make(map[string]bool, len(c.facts))
 	closed, err := walkFolders(ctx, root, func(dir string, fd int, entries []fs.DirEntry) ([]string, error) {
-		one, below := compareFolder(dir, fd, entries, c.facts[dir])
+		one, below := c.base.compareFolder(dir, fd, entries, c.facts[dir])
 		mu.Lock()
 		defer mu.Unlock()
 		entered[dir] = true
@@ -193,13 +193,13 @@ func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) 
 
 // compareFolder compares the files of one open folder with the stat data of the copy when it was made, which is sorted
 // by name. below are the folders in it.
-func compareFolder(dir string, fd int, entries []fs.DirEntry, was []fileState) (d difference, below []string) {
+func (b *Base) compareFolder(dir string, fd int, entries []fs.DirEntry, was []fileState) (d difference, below []string) {
 	seen, left := make([]bool, len(was)), len(was)
 	for _, e := range entries {
 		name := e.Name()
 		var now unix.Stat_t
 		switch {
-		case name == ".async", dir == "." && name == ".git":
+		case name == ".async" && b.recordsIn(dir), dir == "." && name == ".git":
 		case hidden(name) && e.IsDir():
 			d.private = append(d.private, path.Join(dir, name)+"/")
 		case hidden(name):

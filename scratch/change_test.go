@@ -81,6 +81,10 @@ func TestChanges(t *testing.T) {
 		{"G65 the agent's own rules do not count", func(t *testing.T, dir string) {
 			write(t, dir, map[string]string{".gitignore": "*\n", "new": "1", "dir/.gitignore": "!*.o\n", "dir/z.o": "1", "forced.o": "2"})
 		}, []string{"~.gitignore", "+dir/.gitignore", "~forced.o", "+new", "dir/z.o ignored"}},
+		{"our own folder", func(t *testing.T, dir string) {
+			write(t, dir, map[string]string{".async/runs/x": "1", "dir/.async/x": "1", "new/.async/x": "1", "new/f": "1"})
+			must(t, os.WriteFile(dir+"/nested/.async", nil, 0o600))
+		}, []string{"+new/f", "dir/.async/ special", "nested/.async special", "new/.async/ special"}},
 		{"G66 nested repositories", func(t *testing.T, dir string) {
 			write(t, dir, map[string]string{"nested/n": "2\n", "nested/m": "1\n", "made/x": "1\n", "made/deep/y": "1\n"})
 			run(t, dir+"/made", "init", "-q")
@@ -140,7 +144,6 @@ func TestChanges(t *testing.T) {
 			write(t, dir, map[string]string{"dir/c": "2\n", "a": "2\n"})
 			must(t, os.Chmod(dir+"/a", 0), os.Chmod(dir+"/dir", 0))
 		}, []string{"~a", "~dir/c"}},
-		{"our own folder", func(t *testing.T, dir string) { write(t, dir, map[string]string{".async/x": "1", "dir/.async": "1"}) }, nil},
 		{"a folder became a link out", func(t *testing.T, dir string) {
 			must(t, os.RemoveAll(dir+"/dir"), os.Symlink(top+"/dir", dir+"/dir"))
 		}, []string{"+dir", "-dir/c", "-dir/d"}},

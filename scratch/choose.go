@@ -45,6 +45,15 @@ func Secret(p string) bool {
 // hidden reports whether name is .git or .async: neither is ever copied as a file.
 func hidden(name string) bool { return strings.EqualFold(name, ".git") || name == ".async" }
 
+// recordsIn reports whether .async in a folder of the tree, relative to its top, has what this program itself wrote
+// there: it runs where a PIPELINE.hcl is.
+func (b *Base) recordsIn(dir string) bool {
+	return dir == "." || dir == b.Sub || slices.ContainsFunc([]string{"PIPELINE.hcl", "PIPELINE.hcl.json"}, func(name string) bool {
+		_, there := b.Manifest.Find(path.Join(dir, name))
+		return there
+	})
+}
+
 // globs are patterns relative to sub, a folder of the tree. A pattern that matches a folder covers all below it.
 type globs struct {
 	sub      string

@@ -135,7 +135,7 @@ func (d *difference) addUpper(b *Base, dir string, fd int, e fs.DirEntry, presen
 	wasDir := known && was.Mode.IsDir()
 	whiteout := isWhiteout(fd, e)
 	switch {
-	case name == ".async", dir == "." && name == ".git":
+	case name == ".async" && b.recordsIn(dir), dir == "." && name == ".git":
 		return false
 	case hidden(name):
 		if e.IsDir() {
