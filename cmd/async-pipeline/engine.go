@@ -86,7 +86,7 @@ func showHook(screen *view.Screen, live *view.Live, s hooks.Started) {
 
 func showOutcome(prog *program, screen *view.Screen, runDir string, o hooks.Outcome) {
 	if o.Fix != nil {
-		screen.Outcome(o.Fix, typedCommands(prog, runDir, o.Fix))
+		screen.Outcome(o.Fix, commandsAtEnd(prog, runDir, o.Fix))
 	}
 	if r := o.Run; r != nil {
 		problem, log := r.Error, ""
@@ -100,10 +100,28 @@ func showOutcome(prog *program, screen *view.Screen, runDir string, o hooks.Outc
 	}
 }
 
-// commands returns what a person types about a fix, and what its logs say of tests.
+// commandsAtEnd returns the commands for a fix that has just ended. Where files were edited meanwhile, a merge is tried,
+// so that what is shown is what fix apply would do.
+func commandsAtEnd(prog *program, runDir string, f *fix.Fix) view.Commands {
+	c := typedCommands(prog, runDir, f)
+	if f.State != fix.Proposed || !c.Unfit {
+		return c
+	}
+	s := prog.fixes(rootOf(runDir))
+	p, err := s.Find(f.Run, f.Exact())
+	if err != nil {
+		return c
+	}
+	return commandsFor(prog, s, p)
+}
+
+// rootOf returns the root that a folder .async/runs/RUN is in.
+func rootOf(runDir string) string { return filepath.Dir(filepath.Dir(filepath.Dir(runDir))) }
+
+// typedCommands returns what a person types about a fix, and what its logs say of tests.
 func typedCommands(prog *program, runDir string, f *fix.Fix) view.Commands {
 	apply := accepting([]string{"fix", "apply", f.Run, f.Exact()}, f)
-	root := filepath.Dir(filepath.Dir(filepath.Dir(runDir))) // root/.async/runs/id
+	root := rootOf(runDir)
 	c := view.Commands{
 		Dirty: uncommitted(root, f), Show: prog.Typed("fix", "show", f.Run, f.Exact()),
 		Heal: prog.Typed("heal", f.Run, f.Task), Dir: runDir,

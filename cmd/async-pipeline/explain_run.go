@@ -136,7 +136,7 @@ func afterRun(prog *program, r view.RunStory) []view.Next {
 			next = append(next, view.Next{Does: "review the fix", Type: prog.Typed("fix", "show", r.Run.ID, s.Task)})
 		}
 	}
-	next = append(next, takePatches(prog, filepath.Dir(filepath.Dir(filepath.Dir(r.Dir))), r.Dir, r.Run.Tasks)...)
+	next = append(next, takePatches(prog, rootOf(r.Dir), r.Dir, r.Run.Tasks)...)
 	const most = 4 // failures whose commands are told: more is no help
 	n := 0
 	for _, t := range r.Run.Tasks {

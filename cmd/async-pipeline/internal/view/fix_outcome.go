@@ -101,18 +101,22 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	b.WriteString(s.said(f))
 	b.WriteString(s.patchFiles(f))
 	b.WriteString(s.flagLines(f))
+	fits := !c.Unfit || c.Apply != ""
 	if c.Unfit {
-		b.WriteString(s.paragraph("Changed since the fix began: "+english.List(c.Changed, mostNames)+
-			". The patch is merged into them.", "  "))
+		merge := "The patch can be merged into them."
+		if !fits {
+			merge = "The patch cannot be merged into them."
+		}
+		b.WriteString(s.paragraph("Changed since the fix began: "+english.List(c.Changed, mostNames)+". "+merge, "  "))
 	} else {
 		b.WriteString(s.dirty(c))
 	}
 	next := []Next{{"review it", c.Show}}
-	if verdict == unverified && c.Heal != "" {
+	if (verdict == unverified || !fits) && c.Heal != "" {
 		next = append(next, Next{"propose another", c.Heal})
 	}
 	b.WriteString("\n" + s.next(next))
-	if verdict != unverified {
+	if verdict != unverified && fits {
 		b.WriteString("\n" + s.title(applyTitle(f, "it")) + s.paint(bold, c.Apply) + "\n")
 	}
 	s.put(b.String())
