@@ -84,7 +84,8 @@ func decide(s state) Decision {
 		if *s.After+leastUseful <= s.left && s.waits < mostWaits {
 			return Decision{Next: Wait, Delay: *s.After, Why: "the agent can go on in " + Seconds(*s.After)}
 		}
-		why := fmt.Sprintf("the agent can continue in %s, which the budget does not have", Seconds(*s.After))
+		why := fmt.Sprintf("the agent can continue in %s, and a try needs %s: the wall clock has less left",
+			Seconds(*s.After), Seconds(leastUseful))
 		if s.waits >= mostWaits {
 			why = fmt.Sprintf("it has been waited for %d times already", s.waits)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -226,27 +225,23 @@ func claimed(runDir string, unclaimed []string) ([]string, error) {
 
 // idOf returns the id in a run's verdict: its folder may have been renamed.
 func idOf(dir string) (string, error) {
-	f, err := os.OpenInRoot(dir, "run.json")
+	name := filepath.Join(dir, "run.json")
+	text, err := recordfile.Read(name, 64<<20)
 	if err != nil {
 		return "", notImported("%w", err)
-	}
-	defer func() { _ = f.Close() }() // opened for reading
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return "", notImported("%s is not a regular file", f.Name())
 	}
 	var r struct {
 		SchemaVersion int    `json:"schema_version"`
 		ID            string `json:"id"`
 	}
-	if err := json.NewDecoder(io.LimitReader(f, 64<<20)).Decode(&r); err != nil {
-		return "", notImported("%s cannot be read: %w", f.Name(), err)
+	if err := json.Unmarshal(text, &r); err != nil {
+		return "", notImported("%s cannot be read: %w", name, err)
 	}
 	if r.SchemaVersion > record.SchemaVersion {
-		return "", notImported("%s was made by a newer version of async-pipeline (schema_version %d, this one reads up to %d): update it", f.Name(), r.SchemaVersion, record.SchemaVersion)
+		return "", notImported("%s was made by a newer version of async-pipeline (schema_version %d, this one reads up to %d): update it", name, r.SchemaVersion, record.SchemaVersion)
 	}
 	if !runName().MatchString(r.ID) || record.Began(r.ID).After(time.Now().Add(24*time.Hour)) {
-		return "", notImported("%s says that it is run %q, which is no id of a run", f.Name(), r.ID)
+		return "", notImported("%s says that it is run %q, which is no id of a run", name, r.ID)
 	}
 	return r.ID, nil
 }

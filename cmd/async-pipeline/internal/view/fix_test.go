@@ -186,7 +186,7 @@ var variants = map[string]func(p *fix.Proposal){
 			{
 				Number: 2, Agent: "sonnet", RetryOf: ptr(1), Kind: ptr("quota_exhausted"), Evidence: ptr("You exceeded your current quota"), Sandbox: "view", DurationMS: 20, Turns: ptr(0), Requests: ptr(1),
 				Tokens: tokens(0, 0), CostUSD: ptr(0.0),
-				Decision: &fix.Decision{Next: "fallback", Why: "the agent can continue in 2h0m0s, which the budget does not have; the next agent is asked", Outcome: "recovered", ResumeAt: ptr("2026-11-22T06:03:13.401Z")},
+				Decision: &fix.Decision{Next: "fallback", Why: "the agent can continue in 2h0m0s, and a try needs 20s: the wall clock has less left; the next agent is asked", Outcome: "recovered", ResumeAt: ptr("2026-11-22T06:03:13.401Z")},
 			},
 			{
 				Number: 3, Agent: "opus", Model: ptr("claude-opus"), Sandbox: "view", DurationMS: 61_000, Turns: ptr(9), Requests: ptr(9), Rescue: ptr("fixes/test/attempt-3.patch"), Verdict: ptr("unverified"),
