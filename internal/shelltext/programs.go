@@ -23,8 +23,8 @@ type Program struct {
 	Script bool // a file that an interpreter, or the shell itself, reads
 }
 
-// Programs returns what a shell text runs, in its order, without doubles. args are its "$@". What only the shell will know
-// is left out.
+// Programs returns what a shell text runs, in its order, without duplicates. args are its "$@". Names that
+// depend on the environment are left out.
 func Programs(src string, args ...string) []Program {
 	var f finder
 	f.text(src, args, []string{"."}, 0)
@@ -68,9 +68,7 @@ func (f *finder) text(src string, args, at []string, depth int) {
 
 // command adds what a command runs: its first word, and what that leads to.
 func (f *finder) command(c Command, depth int) {
-	for name, value := range c.Sets {
-		f.assigned(name, value, c.At)
-	}
+	f.addPath(c.Sets["PATH"], c.At)
 	words, at := c.Words, c.At
 	for range maxLed {
 		if len(words) == 0 {
@@ -81,8 +79,8 @@ func (f *finder) command(c Command, depth int) {
 		switch base {
 		case "export", "declare", "typeset", "local", "readonly", "env":
 			for _, w := range args {
-				if name, value, ok := strings.Cut(w, "="); ok {
-					f.assigned(name, value, at)
+				if value, ok := strings.CutPrefix(w, "PATH="); ok {
+					f.addPath(value, at)
 				}
 			}
 		case ".", "source":
@@ -102,7 +100,7 @@ func (f *finder) command(c Command, depth int) {
 			f.found(args, at, depth)
 			return
 		case "su", "runuser", "script", "flock", "sg":
-			if text, ok := commandText(args); ok {
+			if text, ok := commandText(words); ok {
 				f.text(text, nil, at, depth+1)
 				return
 			}
@@ -178,11 +176,8 @@ func (f *finder) add(p Program) {
 	f.out = append(f.out, p)
 }
 
-// assigned notes the folders that a text puts in PATH: what is looked up after that may be in them.
-func (f *finder) assigned(name, value string, at []string) {
-	if name != "PATH" {
-		return
-	}
+// addPath notes the folders of a new PATH: what is looked up after that may be in them.
+func (f *finder) addPath(value string, at []string) {
 	for dir := range strings.SplitSeq(value, ":") {
 		if dir == "" || strings.ContainsRune(dir, Unknown) || strings.HasPrefix(dir, "~") {
 			continue
@@ -261,8 +256,21 @@ func (f *finder) shell(c Command, args, at []string, depth int) {
 	}
 }
 
-// commandText returns the text that a program gives to a shell: su -c TEXT.
-func commandText(args []string) (text string, ok bool) {
+// commandText returns the text that a program gives to a shell, as in su -c TEXT. Of flock LOCK COMMAND and of runuser -u
+// USER COMMAND the flags of the command are not theirs, and so is a -c among them.
+func commandText(words []string) (text string, ok bool) {
+	base, args := path.Base(words[0]), words[1:]
+	if base != words[0] && !path.IsAbs(words[0]) {
+		return "", false // a program of the project that is called the same
+	}
+	switch inner, _, wraps := unwrap(words); {
+	case base == "flock":
+		if args = afterLock(args); len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+			return "", false
+		}
+	case wraps:
+		args = args[:len(args)-len(inner)]
+	}
 	for i, a := range args {
 		if text, ok := strings.CutPrefix(a, "--command="); ok {
 			return text, true
@@ -278,10 +286,25 @@ func commandText(args []string) (text string, ok bool) {
 	return "", false
 }
 
+// afterLock returns what comes after the lock file of flock.
+func afterLock(args []string) []string {
+	for len(args) > 0 {
+		a := args[0]
+		args = args[1:]
+		switch {
+		case !strings.HasPrefix(a, "-"):
+			return args
+		case slices.Contains(strings.Fields(wrappers["flock"].valued), a) && len(args) > 0:
+			args = args[1:]
+		}
+	}
+	return nil
+}
+
 // An interpreter is a program that runs the file which its arguments name.
 type interpreter struct {
 	valued string // flags whose value is the next word
-	ends   string // flags after which no file is named: a text or a module is
+	ends   string // flags after which no file is named: a text or a module is. Short ones also behind others: -we is -w -e
 }
 
 var interpreters = map[string]interpreter{
@@ -289,7 +312,7 @@ var interpreters = map[string]interpreter{
 	"pypy":    {"-W -X", "-c -m"},
 	"node":    {"-r --require --import --loader --experimental-loader -C --conditions --env-file", "-e --eval -p --print"},
 	"ruby":    {"-I -r -C -E", "-e"},
-	"perl":    {"-I", "-e -E -ne -pe -lne -lpe -ane -nle -ple -pi -wne"},
+	"perl":    {"-I -M -m", "-e -E"},
 	"php":     {"-d -c", "-r"},
 	"lua":     {"-l", "-e"},
 	"Rscript": {"", "-e"},
@@ -313,7 +336,7 @@ func scriptOf(base string, args []string) string {
 			return a
 		case a == "--" && len(args) > 1:
 			return args[1]
-		case slices.Contains(strings.Fields(known.ends), a):
+		case known.endsAt(a):
 			return ""
 		case slices.Contains(strings.Fields(known.valued), a) && len(args) > 1:
 			args = args[1:]
@@ -321,6 +344,19 @@ func scriptOf(base string, args []string) string {
 		args = args[1:]
 	}
 	return ""
+}
+
+// endsAt reports whether no file is named after a flag.
+func (i interpreter) endsAt(flag string) bool {
+	ends := strings.Fields(i.ends)
+	if slices.Contains(ends, flag) {
+		return true
+	}
+	const most = 5 // letters of short flags in one word
+	if len(flag) < 3 || len(flag) > 1+most || flag[1] == '-' || slices.Contains(strings.Fields(i.valued), flag[:2]) {
+		return false // the rest is its value: -Ilib
+	}
+	return slices.Contains(ends, "-"+flag[len(flag)-1:])
 }
 
 // words returns what a word of a command comes to: "$@" may be several.
