@@ -285,6 +285,8 @@ func (b *Base) Adopt(dir string) (*Copy, error) {
 			c.facts[in] = append(c.facts[in], fileState{name: path.Base(e.Path)})
 		}
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.copies[c] = true
 	return c, nil
 }

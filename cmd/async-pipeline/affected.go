@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"path/filepath"
 
@@ -93,7 +94,7 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 func ignoredOf(ctx context.Context, repo *git.Repo, root string, paths []string) (map[string]bool, error) {
 	below, ok := files.InRoot(repo.Top, root)
 	if !ok {
-		return nil, nil
+		return nil, fmt.Errorf("%s is not in the repository %s", root, repo.Top)
 	}
 	full := make([]string, len(paths))
 	for i, p := range paths {

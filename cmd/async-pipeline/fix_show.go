@@ -90,7 +90,7 @@ func commandsFor(prog *program, s *fix.Store, p *fix.Proposal) view.Commands {
 		return c
 	}
 	c.Unfit, c.Changed = false, nil // of when it was made
-	c.Partly, _ = p.Partly() // Ready says what is wrong with the decisions
+	c.Partly, _ = p.Partly()        // Ready says what is wrong with the decisions
 	r := apply.Tree{Fixes: s}.Ready(context.Background(), p)
 	command := accepting([]string{"fix", "apply", p.Run, p.Exact()}, &p.Fix)
 	switch {

@@ -16,24 +16,30 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// committed tells whether a failure that came back does not come back where everything is committed, as that of
-// `./generate && git diff --exit-code` does not: then no change of a file can repair it, and r has the reason. It costs
-// a run of the check, only where git is asked what differs, and something does.
+// committed runs the check once more in a copy in which everything is committed, if it asks git what differs and
+// something does. If it passes there, no change of a file can repair the failure, as that of `./generate && git diff
+// --exit-code`, and the result says what to commit. Else the result is r.
 func (q *Request) committed(ctx context.Context, r Result, caches homes.Caches) Result {
 	text := failedtask.CleanTail(string(r.output), r.Base.Top, 64<<10)
 	if !asksWhatDiffers(q.Failure.Task.Run) && !printedDifference().MatchString(text) {
 		return r
 	}
-	repo, err := git.Of(ctx, q.Failure.Config.Root)
-	if err != nil {
+	if _, err := git.Of(ctx, q.Failure.Config.Root); err != nil {
 		return r
 	}
-	differ, err := repo.Dirty(ctx)
+	differ, err := r.Base.Loose(ctx)
 	if err != nil || len(differ) == 0 {
 		return r
 	}
 	q.Progress.Step("it asks git what differs; trying again with everything committed")
-	got := q.after(ctx, "gate-committed", append([]*pipeline.Task{commit(q.Failure.Task)}, q.ahead...), r.Base, nil, caches)
+	first := append([]*pipeline.Task{commit(q.Failure.Task)}, q.ahead...)
+	got := q.after(ctx, "gate-committed", first, r.Base, nil, caches)
+	if got.passed && ctx.Err() == nil { // by chance?
+		if again := q.once(ctx, "gate-uncommitted", r.Base, nil, caches); again.passed || again.err != "" {
+			got = again
+			got.passed = false
+		}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return r.interrupted()
@@ -57,7 +63,7 @@ func commit(check *pipeline.Task) *pipeline.Task {
 	return &pipeline.Task{
 		Name: check.Name, Base: check.Base, Dir: ".", Env: check.Env, PassEnv: check.PassEnv,
 		Run: pipeline.Command{Shell: pipeline.Text{Value: "git add --all && git -c user.name=async-pipeline -c user.email=async-pipeline " +
-			"-c commit.gpgSign=false commit --quiet --no-verify --message='everything in this copy'"}},
+			"-c commit.gpgSign=false -c core.hooksPath=/dev/null commit --quiet --no-verify --message='everything in this copy'"}},
 	}
 }
 
@@ -71,9 +77,15 @@ func asksWhatDiffers(c pipeline.Command) bool {
 		commands = shelltext.Commands(c.Shell.Show())
 	}
 	return slices.ContainsFunc(commands, func(c shelltext.Command) bool {
-		return len(c.Words) > 1 && path.Base(c.Words[0]) == "git" &&
-			slices.ContainsFunc(c.Words[1:], func(w string) bool {
-				return slices.Contains([]string{"diff", "status", "diff-index", "diff-files"}, strings.ToLower(w))
-			})
+		words := shelltext.Unwrap(c.Words)
+		if len(words) == 0 || path.Base(words[0]) != "git" {
+			return false
+		}
+		for words = words[1:]; len(words) > 1 && strings.HasPrefix(words[0], "-"); words = words[1:] {
+			if words[0] == "-C" || words[0] == "-c" {
+				words = words[1:]
+			}
+		}
+		return len(words) > 0 && slices.Contains([]string{"diff", "status", "diff-index", "diff-files"}, words[0])
 	})
 }

@@ -75,7 +75,7 @@ func (r *Repo) lookInto(ctx context.Context, c *Comparison, prefix string) error
 			}
 		case hidden && mode != gitlink:
 			info, err := os.Lstat(at)
-			if errors.Is(err, fs.ErrNotExist) && f[0] == "S" || errors.Is(err, fs.ErrNotExist) && f[0] == "s" {
+			if errors.Is(err, fs.ErrNotExist) && strings.EqualFold(f[0], "s") {
 				continue // of a sparse checkout
 			}
 			now := ""

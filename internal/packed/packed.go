@@ -1,4 +1,4 @@
-// Package packed writes values of Go one after the other, and reads them again. A type describes itself once, for
+// Package packed writes and reads Go values in a compact binary form. A type describes itself once, for
 // both directions:
 //
 //	func (m *mount) pack(f *packed.Form) {
@@ -17,8 +17,8 @@ import (
 	"errors"
 )
 
-// A Form is values that are being written, or read. Where something else is read than was written it is broken, and
-// what its methods fill in means nothing.
+// A Form writes or reads a sequence of values. It is broken when the bytes are not what was written: what its methods
+// set is then meaningless.
 type Form struct {
 	b       []byte
 	text    string // b, when it is read
@@ -57,7 +57,9 @@ func (f *Form) Reading() bool { return f.reading }
 func Number[T ~int | ~int64 | ~uint32 | ~uint64](f *Form, n *T) {
 	v := int64(*n) //nolint:gosec // the bits are kept
 	f.Int64(&v)
-	*n = T(v) //nolint:gosec // the same
+	if *n = T(v); int64(*n) != v { //nolint:gosec // the same
+		f.broken = true
+	}
 }
 
 // Int64 is Number for the commonest kind.
@@ -70,17 +72,13 @@ func (f *Form) Int64(n *int64) {
 }
 
 func (f *Form) number() int64 {
-	var u uint64
-	for i, c := range f.b[f.at:] {
-		if c < 0x80 && i < binary.MaxVarintLen64 {
-			f.at += i + 1
-			u |= uint64(c) << (7 * i)
-			return int64(u>>1) ^ -int64(u&1) //nolint:gosec // the bits are kept
-		}
-		u |= uint64(c&0x7f) << (7 * i)
+	v, n := binary.Varint(f.b[f.at:])
+	if n <= 0 {
+		f.broken = true
+		return 0
 	}
-	f.broken = true
-	return 0
+	f.at += n
+	return v
 }
 
 // Bool writes or reads a bool.
@@ -91,6 +89,7 @@ func (f *Form) Bool(v *bool) {
 	}
 	Number(f, &n)
 	*v = n == 1
+	f.broken = f.broken || n != 0 && n != 1
 }
 
 // Text writes or reads a text of any bytes.
@@ -127,8 +126,8 @@ func (f *Form) take(n int64) string {
 // Texts writes or reads a list of texts.
 func (f *Form) Texts(list *[]string) { List(f, list, func(f *Form, s *string) { f.Text(s) }) }
 
-// Count writes how many elements follow, or reads and returns that. Each must have at least so many bytes as least: a
-// list that is longer than what is left is not made.
+// Count writes n, the number of elements that follow, or reads and returns it. An element takes at least least bytes: a
+// count that cannot fit in the rest breaks the form.
 func (f *Form) Count(n, least int) int {
 	Number(f, &n)
 	if f.reading && (f.broken || n < 0 || n > (len(f.b)-f.at)/least) {

@@ -85,6 +85,13 @@ func TestDamaged(t *testing.T) {
 	if err := Read(huge, func(f *Form) { var list []string; f.Texts(&list) }); !errors.Is(err, ErrBroken) {
 		t.Errorf("a list of %d: %v", int64(math.MaxInt64), err)
 	}
+	two := Append(nil, func(f *Form) { n := int64(2); Number(f, &n) })
+	if err := Read(two, func(f *Form) { var v bool; f.Bool(&v) }); !errors.Is(err, ErrBroken) {
+		t.Errorf("2 as a bool: %v", err)
+	}
+	if err := Read(huge, func(f *Form) { var n uint32; Number(f, &n) }); !errors.Is(err, ErrBroken) {
+		t.Errorf("%d as 32 bits: %v", int64(math.MaxInt64), err)
+	}
 	if err := Read(Append(nil, func(*Form) {}), func(f *Form) { f.Break() }); !errors.Is(err, ErrBroken) {
 		t.Errorf("Break: %v", err)
 	}

@@ -177,7 +177,7 @@ func IsClosed(mode fs.FileMode) bool { return mode&0o055 != 0o055 }
 
 // decodeMode returns the unix_mode of NodeProperties, if they have one and not everybody may read.
 func decodeMode(b []byte) (mode fs.FileMode, err error) {
-	return mode, fields(b, func(number uint64, v value) error {
+	err = fields(b, func(number uint64, v value) error {
 		if number != 3 {
 			return nil
 		}
@@ -188,6 +188,7 @@ func decodeMode(b []byte) (mode fs.FileMode, err error) {
 			return nil
 		})
 	})
+	return mode, err
 }
 
 // Restricted returns the permissions of a mode if not everybody may read, else 0.
@@ -214,7 +215,7 @@ func decodeBeside(b []byte) (f File, err error) {
 	if err != nil || kind != outputFile {
 		return f, err
 	}
-	return f, fields(inside, func(number uint64, v value) (err error) {
+	err = fields(inside, func(number uint64, v value) (err error) {
 		switch number {
 		case 1:
 			f.Path = string(v.bytes)
@@ -223,4 +224,5 @@ func decodeBeside(b []byte) (f File, err error) {
 		}
 		return err
 	})
+	return f, err
 }

@@ -66,7 +66,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	s := &store{dir: dir}
 	var actions []action
 	blobs := map[string]fs.FileInfo{}
-	old := oldFiles(dir, tempPrefix+"*", now.Add(-young))
+	old := slices.DeleteFunc(oldFiles(dir, tempPrefix+"*", now.Add(-young)), func(p string) bool { return !isTemp(filepath.Base(p)) })
 	each := func(folder string, do func(path string, info fs.FileInfo)) error {
 		err := filepath.WalkDir(filepath.Join(dir, folder), func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
@@ -182,10 +182,13 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 // tempPrefix is what a file is called before it is whole: see recordfile.Write.
 const tempPrefix = ".tmp-"
 
-// isTemp reports whether a name in the store is that of a file that was not whole when its writer was killed: renameio
-// puts a dot before the name and digits behind it.
+// isTemp reports whether a name in the store is that of a file that was not whole when its writer was killed: os.CreateTemp
+// puts digits behind the prefix, and renameio a dot before the name and digits behind it.
 func isTemp(name string) bool {
-	return strings.HasPrefix(name, tempPrefix) || len(name) > 65 && name[0] == '.' && reapi.IsHash(name[1:65])
+	if digits, ok := strings.CutPrefix(name, tempPrefix); ok {
+		return digits != "" && strings.Trim(digits, "0123456789") == ""
+	}
+	return len(name) > 65 && name[0] == '.' && reapi.IsHash(name[1:65])
 }
 
 // goneTrees returns the folders of trees in the cache in dir whose roots are gone.

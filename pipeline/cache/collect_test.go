@@ -25,7 +25,8 @@ func TestCollect(t *testing.T) {
 	old, _ := filepath.Glob(filepath.Join(p.dir, "actions", "*", "*"))
 	p.write("src/a", "2")
 	p.run()
-	for _, name := range []string{"actions/x", "cas/notes.txt"} {
+	strangers := []string{"actions/x", "cas/notes.txt", ".tmp-notes"}
+	for _, name := range strangers {
 		must(t, os.WriteFile(filepath.Join(p.dir, name), nil, 0o600))
 	}
 	gone, kept := filepath.Join(p.dir, "outcomes-0123456789abcdef.json"), filepath.Join(p.dir, "outcomes-fedcba9876543210.json")
@@ -51,8 +52,10 @@ func TestCollect(t *testing.T) {
 	if did != would || did.Results != 1 || did.Bytes == 0 || fileExists(old[0]) {
 		t.Errorf("removed %+v, said %+v", did, would)
 	}
-	if !fileExists(filepath.Join(p.dir, "actions/x")) || !fileExists(filepath.Join(p.dir, "cas/notes.txt")) {
-		t.Error("what is not ours is gone")
+	for _, name := range strangers {
+		if !fileExists(filepath.Join(p.dir, name)) {
+			t.Errorf("%s is gone, which is not ours", name)
+		}
 	}
 	if slices.ContainsFunc(halves, fileExists) {
 		t.Error("what is half written stays for ever")

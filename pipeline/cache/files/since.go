@@ -81,12 +81,11 @@ func follow(ctx context.Context, repo *git.Repo, links []string, changed, doubtf
 			more[1] = append(more[1], at)
 			continue
 		}
-		if to, err := filepath.EvalSymlinks(at); err == nil {
-			if rel, ok := InRoot(repo.Top, to); ok {
-				targets[rel] = append(targets[rel], at)
-			} else {
-				more[1] = append(more[1], at)
-			}
+		to, err := filepath.EvalSymlinks(at)
+		if rel, ok := InRoot(repo.Top, to); err == nil && ok {
+			targets[rel] = append(targets[rel], at)
+		} else { // also where nothing is there any more
+			more[1] = append(more[1], at)
 		}
 	}
 	unseen, err := repo.Unseen(ctx, slices.Sorted(maps.Keys(targets)))

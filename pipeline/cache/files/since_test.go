@@ -61,7 +61,7 @@ func TestSince(t *testing.T) {
 	must(err)
 	changes, err := Since(t.Context(), repo, "", filepath.Join(top, "proj"))
 	must(err)
-	if got := fmt.Sprintln(changes.Base, changes.Paths, changes.Doubtful); got != "main [far in new src/a sub/ three two] [null]\n" || len(changes.Commit) < 40 {
+	if got := fmt.Sprintln(changes.Base, changes.Paths, changes.Doubtful); got != "main [far in new src/a sub/ three two] [loop none null]\n" || len(changes.Commit) < 40 {
 		t.Error(changes.Commit, got)
 	}
 	write("proj/sub/x", "2")
@@ -72,7 +72,7 @@ func TestSince(t *testing.T) {
 	write("proj/src/b", "2")
 	changes, err = Since(t.Context(), repo, "HEAD", filepath.Join(top, "proj"))
 	must(err)
-	if got := fmt.Sprintln(changes.Paths, changes.Doubtful); got != "[new out sub/x sub/y] [near null src/b]\n" {
+	if got := fmt.Sprintln(changes.Paths, changes.Doubtful); got != "[new out sub/x sub/y] [loop near none null src/b]\n" {
 		t.Error(got)
 	}
 	if _, err := Since(t.Context(), repo, "nosuch", top); err == nil {
