@@ -53,12 +53,14 @@ func (j *job) record(r result) *fix.Fix {
 	return f
 }
 
-// onceEach returns a list without what it has more than once: a base and several attempts leave out the same files.
+// onceEach returns a list without what it has more than once: a base and several attempts leave out the same files. A
+// folder that a base leaves out has no slash at its end, and one in which an agent made something has.
 func onceEach(list []tree.Omitted) (once []tree.Omitted) {
 	seen := map[tree.Omitted]bool{}
 	for _, o := range list {
-		if !seen[o] {
-			seen[o] = true
+		plain := tree.Omitted{Path: strings.TrimSuffix(o.Path, "/"), Why: o.Why}
+		if !seen[plain] {
+			seen[plain] = true
 			once = append(once, o)
 		}
 	}

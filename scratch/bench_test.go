@@ -143,7 +143,7 @@ func benchScratch(b *testing.B, files int) {
 		var d *difference
 		took("compare", func() (err error) { d, err = c.compare(ctx, root); return err })
 		took("patch", func() error {
-			counted, _, err := base.classify(ctx, d)
+			counted, _, _, err := base.classify(ctx, d)
 			was, werr := descend(base.Dir)
 			now, nerr := descend(c.Dir)
 			if err := errors.Join(err, werr, nerr); err != nil {

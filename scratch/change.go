@@ -36,8 +36,8 @@ type difference struct {
 }
 
 // Changes returns the difference between the base and the copy as it is now, in files that belong in a patch. These
-// are not ignored, not in taken folders, and not in .git or .async. Paths are relative to Base.Top. Ignored files that
-// changed, special files (a new .git is one), secrets (.env*, key files) and files over MaxFile are listed in Omitted.
+// are not ignored, not in taken folders, and not in .git or .async. Paths are relative to Base.Top. Ignored and excluded
+// files that changed, special files (a new .git is one), secrets (.env*, key files) and files over MaxFile are listed in Omitted.
 //
 // The ignore rules are those of the base. Files of submodules and nested repositories are ordinary paths, and so is a
 // secret that git tracks. If many files of an ignored folder changed, only the folder is listed, with a slash at its
@@ -64,12 +64,15 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 			omitted[p] = whySpecial
 		}
 	}
-	counted, ignored, err := c.base.classify(ctx, d)
+	counted, ignored, excluded, err := c.base.classify(ctx, d)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, p := range ignored {
 		omitted[p] = whyIgnored
+	}
+	for _, p := range excluded {
+		omitted[p] = whyExcluded
 	}
 	r := &changeReader{base: c.base}
 	if r.was, err = descend(c.base.Dir); err != nil {
@@ -110,25 +113,29 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 // maxListed is how many files of an ignored folder are listed. One with more is what a check builds or installs.
 const maxListed = 100
 
-// WorthKeeping returns what Changes omitted and an agent may have been asked for. Files that git ignores are built
-// again by a check, unless nothing else changed: then they count, also those of a small folder. Files with secrets by
-// their name have another reason, and are not to be kept.
-func (c *Copy) WorthKeeping(changes []patch.Change, omitted []tree.Omitted) (worth []tree.Omitted) {
+// WorthKeeping returns what Changes omitted, with the files of small folders one by one. Files with secrets by their
+// name have another reason than what git ignores, and are not to be kept.
+func (c *Copy) WorthKeeping(omitted []tree.Omitted) (worth []tree.Omitted) {
 	for _, o := range omitted {
-		switch {
-		case o.Why != whyIgnored:
-			worth = append(worth, o)
-		case len(changes) == 0:
+		if o.Why == whyIgnored || o.Why == whyExcluded {
 			worth = append(worth, c.listed(o)...)
+		} else {
+			worth = append(worth, o)
 		}
 	}
 	return worth
 }
 
-// listed returns the files of an ignored folder, where they are few.
+// listed returns the files of a folder, where they are few.
 func (c *Copy) listed(o tree.Omitted) []tree.Omitted {
+	file := func(p string) tree.Omitted {
+		if Secret(p) {
+			return tree.Omitted{Path: p, Why: whySecret}
+		}
+		return tree.Omitted{Path: p, Why: o.Why}
+	}
 	if !strings.HasSuffix(o.Path, "/") {
-		return []tree.Omitted{ignored(o.Path)}
+		return []tree.Omitted{file(o.Path)}
 	}
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
@@ -138,7 +145,7 @@ func (c *Copy) listed(o tree.Omitted) []tree.Omitted {
 	var files []tree.Omitted
 	err = fs.WalkDir(root.FS(), path.Clean(o.Path), func(p string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
-			files = append(files, ignored(p))
+			files = append(files, file(p))
 		}
 		if len(files) > maxListed {
 			return errors.ErrUnsupported
@@ -149,13 +156,6 @@ func (c *Copy) listed(o tree.Omitted) []tree.Omitted {
 		return []tree.Omitted{o}
 	}
 	return files
-}
-
-func ignored(p string) tree.Omitted {
-	if Secret(p) {
-		return tree.Omitted{Path: p, Why: whySecret}
-	}
-	return tree.Omitted{Path: p, Why: whyIgnored}
 }
 
 // compare walks the copy.
@@ -237,8 +237,9 @@ func under(p string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") })
 }
 
-// classify splits the paths of d into those that belong in a patch, sorted, and ignored ones.
-func (b *Base) classify(ctx context.Context, d *difference) (counted, ignored []string, err error) {
+// classify splits the paths of d into those that belong in a patch, sorted, those that git ignores, and new ones that
+// Source.Exclude covers.
+func (b *Base) classify(ctx context.Context, d *difference) (counted, ignored, excluded []string, err error) {
 	var fresh, freshIgnored, oldIgnored []string
 	for _, p := range slices.Concat(d.changed, d.gone) {
 		if b.counted == nil || b.counted[p] {
@@ -250,7 +251,7 @@ func (b *Base) classify(ctx context.Context, d *difference) (counted, ignored []
 	for _, p := range d.added {
 		switch {
 		case b.left.covers(p):
-			freshIgnored = append(freshIgnored, p)
+			excluded = append(excluded, p)
 		case b.counted == nil, b.tracked[p]:
 			counted = append(counted, p)
 		default:
@@ -260,7 +261,7 @@ func (b *Base) classify(ctx context.Context, d *difference) (counted, ignored []
 	if len(fresh) > 0 {
 		hit, err := git.Ignores(ctx, b.Dir+"/.git", b.rules, b.excludes, fresh)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		for _, p := range fresh {
 			if hit[p] {
@@ -271,7 +272,7 @@ func (b *Base) classify(ctx context.Context, d *difference) (counted, ignored []
 		}
 	}
 	slices.Sort(counted)
-	return counted, b.fold(oldIgnored, freshIgnored, counted), nil
+	return counted, b.fold(oldIgnored, freshIgnored, counted), b.fold(nil, excluded, counted), nil
 }
 
 // fold replaces many files by their folder: a new folder with only ignored files, a taken folder with many changes.

@@ -185,7 +185,7 @@ func TestChangesExcluded(t *testing.T) {
 	b := makeBase(t, Source{Root: top, Exclude: []string{"left"}})
 	c := makeCopy(t, b)
 	write(t, c.Dir, map[string]string{"left/x": "2", "a": "2"})
-	wantChanges(t, c, "~a", "left/ ignored")
+	wantChanges(t, c, "~a", "left/ excluded")
 }
 
 // A virtual environment ignores itself by a .gitignore of its own; a vendor folder is tracked but for some files.

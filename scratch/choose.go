@@ -245,7 +245,7 @@ func (c *chooser) folder(dir string, fd int, entries []fs.DirEntry) ([]string, e
 		p := path.Join(dir, e.Name())
 		switch {
 		case c.exclude.match(p):
-			f.omit(p, whyIgnored)
+			f.omit(p, whyExcluded)
 		case e.IsDir():
 			c.enter(&f, e.Name(), p)
 		case c.takes(&f, e, p):

@@ -104,7 +104,7 @@ func TestMakeWithoutGit(t *testing.T) {
 		c := makeCopy(t, b)
 		write(t, c.Dir, map[string]string{"a": "2", "new/x": "1", "e.log": "1", ".env": "K"})
 		run(t, c.Dir, "init", "-q")
-		wantChanges(t, c, "~a", "+new/x", ".env secret", "e.log ignored")
+		wantChanges(t, c, "~a", "+new/x", ".env secret", "e.log excluded")
 	})
 }
 

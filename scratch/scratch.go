@@ -103,7 +103,8 @@ const MaxFile = 10 << 20
 
 // Reasons in tree.Omitted.Why.
 const (
-	whyIgnored    = "ignored"
+	whyIgnored    = "ignored"  // by git
+	whyExcluded   = "excluded" // by Source.Exclude
 	whySpecial    = "special"
 	whySecret     = "secret"
 	whyOversize   = "oversize"

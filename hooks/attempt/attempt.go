@@ -84,7 +84,7 @@ type left struct {
 	turn    agent.Turn
 	changes []patch.Change
 	omitted []tree.Omitted
-	ignored []string // what the agent changed, where a patch would hold nothing of it
+	outside string   // what the agent changed that no patch has, and why, as text
 	refused string   // what was wrong with the diff in its answer; empty: nothing, or it needed none
 }
 
@@ -152,11 +152,11 @@ func (q *Request) conclude(r *Result, l left) {
 	case len(l.changes) > 0:
 	case kind == failure.PatchEmpty && len(large) > 0:
 		evidence = "everything the agent changed is too large for a patch: " + english.List(large, 3)
-		if len(l.ignored) > 0 {
-			evidence += "; or ignored by git: " + english.List(l.ignored, 3)
+		if l.outside != "" {
+			evidence += "; or " + l.outside
 		}
-	case (kind == failure.PatchEmpty || kind == failure.NoOutput) && len(l.ignored) > 0:
-		kind, evidence = failure.PatchEmpty, "everything the agent changed is ignored by git: "+english.List(l.ignored, 3)
+	case (kind == failure.PatchEmpty || kind == failure.NoOutput) && l.outside != "":
+		kind, evidence = failure.PatchEmpty, "everything the agent changed is "+l.outside
 	}
 	evidence = q.Redact.String(evidence)
 	if kind != "" {
@@ -178,6 +178,18 @@ func (q *Request) conclude(r *Result, l left) {
 	default:
 		r.State, r.Reason = fix.Failed, string(kind)+": "+evidence
 	}
+}
+
+// outside names what a copy has that git ignores, or scratch { exclude } leaves out; "" where there is nothing.
+func outside(omitted []tree.Omitted) string {
+	var all []string
+	if paths := pathsOf(omitted, "ignored"); len(paths) > 0 {
+		all = append(all, "ignored by git: "+english.List(paths, 3))
+	}
+	if paths := pathsOf(omitted, "excluded"); len(paths) > 0 {
+		all = append(all, "left out by scratch { exclude }: "+english.List(paths, 3))
+	}
+	return strings.Join(all, "; or ")
 }
 
 // pathsOf names what was omitted for a reason.
@@ -272,7 +284,7 @@ func (q *Request) keep(ctx context.Context, c *scratch.Copy, l *left, r *Result)
 	if l.changes, l.omitted, err = c.Changes(ctx); err != nil {
 		return err
 	}
-	rest := c.WorthKeeping(l.changes, l.omitted)
+	rest := c.WorthKeeping(l.omitted)
 	if q.Hook.Output == "diff" && !l.turn.Exit.Cancelled {
 		if err := q.takeAnswer(ctx, l); err != nil {
 			return err
@@ -281,8 +293,8 @@ func (q *Request) keep(ctx context.Context, c *scratch.Copy, l *left, r *Result)
 	if err := q.rescue(l.changes, r); err != nil {
 		return err
 	}
-	l.ignored = pathsOf(rest, "ignored")
-	named, err := q.Draft.KeepOmitted(q.Number, c.Dir, rest)
+	l.outside = outside(rest)
+	named, err := q.Draft.KeepOmitted(q.Number, c.Dir, rest, len(l.changes) > 0)
 	if len(named) > 0 {
 		q.Progress.Step("not in the patch: %s", english.List(named, 5))
 	}

@@ -21,11 +21,13 @@ const mostLacks = 4
 func (q *Request) lacks(output []byte, base *scratch.Base) string {
 	text := failedtask.CleanTail(string(output), base.Top, 64<<10)
 	var all strings.Builder
-	var ignored, kept []string
+	var ignored, kept, excluded []string
 	for _, o := range base.Omitted {
 		switch {
 		case o.Why == "secret" || o.Why == "ignored" && strings.HasPrefix(path.Base(o.Path), ".env"):
 			kept = append(kept, o.Path)
+		case o.Why == "excluded":
+			excluded = append(excluded, o.Path)
 		case o.Why == "ignored" || o.Why == "oversize":
 			ignored = append(ignored, o.Path)
 		}
@@ -33,6 +35,9 @@ func (q *Request) lacks(output []byte, base *scratch.Base) string {
 	if few := named(text, ignored, base.Sub); len(few) > 0 {
 		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which git ignores: " +
 			include(few, base.Sub))
+	}
+	if few := named(text, excluded, base.Sub); len(few) > 0 {
+		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which scratch { exclude } leaves out")
 	}
 	if few := named(text, kept, base.Sub); len(few) > 0 {
 		all.WriteString("; the copy has no " + english.List(few, mostLacks) + ", which may hold secrets: " +

@@ -189,45 +189,60 @@ func sides(text []byte) (before, after []byte, binary bool) {
 
 // Limits of the files that are kept beside a rescue patch.
 const (
-	keepLimit    = 1 << 30 // bytes of a file that is too large for a patch
-	ignoredLimit = 1 << 20 // bytes of a file that git ignores
-	maxIgnored   = 100     // files that git ignores
+	keepLimit    = 1 << 30  // bytes of a file that is too large for a patch
+	ignoredLimit = 1 << 20  // bytes of a file that git ignores or scratch { exclude } leaves out
+	besideLimit  = 64 << 10 // bytes of one that git ignores, where the patch has other changes
+	maxIgnored   = 100      // files that git ignores or scratch { exclude } leaves out
 )
 
-// KeepOmitted keeps the files of a copy that are only too large for a patch, and small ones that git ignores, and
-// journals what the patch leaves out. It returns the names of these, for a person, each with why.
-func (d *Draft) KeepOmitted(attempt int, copyDir string, omitted []tree.Omitted) (named []string, err error) {
+// KeepOmitted keeps the files of a copy that are only too large for a patch, and small ones that git ignores or that
+// scratch { exclude } leaves out, and journals what the patch lacks. It returns the names of these, for a person, each
+// with why. If changed, the patch has something: then most of what git ignores was built by a check. Of that only small
+// text is kept, and no name is returned.
+func (d *Draft) KeepOmitted(attempt int, copyDir string, omitted []tree.Omitted, changed bool) (named []string, err error) {
 	root, err := os.OpenRoot(copyDir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	ignored := 0
+	small := 0
+	var all []string
 	for _, o := range omitted {
-		limit := int64(0)
+		limit, built := int64(0), changed && o.Why == "ignored"
 		switch {
 		case o.Why == "oversize":
 			limit = keepLimit
-		case o.Why == "ignored" && ignored < maxIgnored:
+		case (o.Why == "ignored" || o.Why == "excluded") && small < maxIgnored:
 			limit = ignoredLimit
-			ignored++
+			small++
 		}
-		where := o.Why
-		if rel, err := d.keepOne(attempt, root, o.Path, limit); err != nil {
+		if built {
+			limit = min(limit, besideLimit)
+		}
+		rel, err := d.keepOne(attempt, root, o.Path, limit, built)
+		if err != nil {
 			return named, err
-		} else if rel != "" {
-			where += ", kept as " + rel
 		}
-		named = append(named, o.Path+" ("+where+")")
+		name := o.Path + " (" + o.Why + ")"
+		if rel != "" {
+			name = o.Path + " (" + o.Why + ", kept as " + rel + ")"
+		}
+		if !built {
+			named = append(named, name)
+		}
+		if !built || rel != "" {
+			all = append(all, name)
+		}
 	}
-	if len(named) > 0 {
-		err = d.Event("left_out", map[string]any{"attempt": attempt, "paths": named})
+	if len(all) > 0 {
+		err = d.Event("left_out", map[string]any{"attempt": attempt, "paths": all})
 	}
 	return named, err
 }
 
-// keepOne keeps one file. It returns "" where the file is gone, is no regular file or is larger than limit.
-func (d *Draft) keepOne(attempt int, root *os.Root, path string, limit int64) (string, error) {
+// keepOne keeps one file. It returns "" where the file is gone, is no regular file, is larger than limit or, with
+// textOnly, is not text.
+func (d *Draft) keepOne(attempt int, root *os.Root, path string, limit int64, textOnly bool) (string, error) {
 	info, err := root.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) { // an agent deleted it
 		return "", nil
@@ -240,5 +255,12 @@ func (d *Draft) keepOne(attempt int, root *os.Root, path string, limit int64) (s
 		return "", err
 	}
 	defer func() { _ = f.Close() }() // opened for reading
-	return d.KeepFile(attempt, path, io.LimitReader(f, limit))
+	if !textOnly {
+		return d.KeepFile(attempt, path, io.LimitReader(f, limit))
+	}
+	text, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil || bytes.IndexByte(text, 0) >= 0 {
+		return "", err
+	}
+	return d.KeepFile(attempt, path, bytes.NewReader(text))
 }
