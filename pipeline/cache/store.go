@@ -216,6 +216,7 @@ func (s *store) baseline(task string) *baseline {
 	if json.Unmarshal(b, &l) != nil || l.Version != baselineVersion || !reapi.IsHash(l.Key) || !reapi.IsHash(l.Inputs) {
 		return nil
 	}
+	l.Made = renamed(l.Made, files.Untext)
 	return &l
 }
 
@@ -227,7 +228,26 @@ func (s *store) putBaseline(task string, l *baseline) error {
 	if err := os.MkdirAll(filepath.Dir(at), 0o750); err != nil {
 		return err
 	}
-	return recordfile.WriteJSON(at, l, false)
+	stored := *l
+	stored.Made = renamed(l.Made, files.Text)
+	return recordfile.WriteJSON(at, stored, false)
+}
+
+// renamed returns what was made under changed names. It is made itself where they stay the same.
+func renamed(made map[string]string, change func(string) string) map[string]string {
+	var all map[string]string
+	for p := range made {
+		if change(p) != p && all == nil {
+			all = make(map[string]string, len(made))
+		}
+	}
+	if all == nil {
+		return made
+	}
+	for p, what := range made {
+		all[change(p)] = what
+	}
+	return all
 }
 
 // leftPath returns the path of the file with what runs of a task made whose result was not stored.
@@ -243,7 +263,7 @@ func (s *store) left(task string) map[string]string {
 	if err != nil || json.Unmarshal(b, &made) != nil {
 		return nil
 	}
-	return made
+	return renamed(made, files.Untext)
 }
 
 func (s *store) putLeft(task string, made map[string]string) error {
@@ -254,7 +274,7 @@ func (s *store) putLeft(task string, made map[string]string) error {
 	if err := os.MkdirAll(filepath.Dir(at), 0o750); err != nil {
 		return err
 	}
-	return recordfile.WriteJSON(at, made, false)
+	return recordfile.WriteJSON(at, renamed(made, files.Text), false)
 }
 
 // open returns secretKey, and an error if a link leads out of the store.

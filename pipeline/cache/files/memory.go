@@ -115,6 +115,7 @@ func (m *Memory) load() {
 	if recordfile.ReadSummed(filepath.Join(m.Dir, "ignored.json"), limitMemory, &m.ignore) != nil {
 		m.ignore = ignoreList{}
 	}
+	m.ignore.Top, m.ignore.Repos = each(m.ignore.Top, Untext), each(m.ignore.Repos, Untext)
 }
 
 // Save stores what changed. What cannot be stored is read again next time.
@@ -127,9 +128,11 @@ func (m *Memory) Save() error {
 		return err
 	}
 	m.stale = false
+	ignore := m.ignore
+	ignore.Top, ignore.Repos = each(ignore.Top, Text), each(ignore.Repos, Text)
 	return errors.Join(
 		recordfile.Write(filepath.Join(m.Dir, "walk"), b.Bytes(), false),
-		recordfile.WriteSummed(filepath.Join(m.Dir, "ignored.json"), m.ignore),
+		recordfile.WriteSummed(filepath.Join(m.Dir, "ignored.json"), ignore),
 	)
 }
 
