@@ -148,9 +148,15 @@ func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Plann
 	}
 }
 
-// receiptOf returns what the cache would do for a task, if what it depends on stays as it is.
+// receiptOf returns what the cache would do for a task, if those of the tasks before it that would run change nothing.
 func receiptOf(prog *program, c *pipeline.Config, t *pipeline.Task) record.Cache {
-	e := (&cacheFlags{}).peek(prog, c).Look(context.Background(), t)
+	k := (&cacheFlags{}).peek(prog, c)
+	if g, err := pipeline.Select(c, []string{t.Name}, false); err == nil && t.HasInputs() {
+		for _, d := range g.Ancestors(t.Name) { // what is restored of them is an input
+			k.Look(context.Background(), d)
+		}
+	}
+	e := k.Look(context.Background(), t)
 	r := record.Cache{Result: cache.Off}
 	if t.Service != nil {
 		r.Reason = new("it is a service, which starts when a task that needs it runs")

@@ -76,6 +76,8 @@ type Cache struct {
 	seen   *files.View       // nil: the tree may have changed since the last walk
 	parts  int               // how often a part of the tree was walked since it may have changed
 	claims map[string]string // path of an output: the task that made it in this run
+
+	foreseen map[string][]reapi.File // with Peek: what the outputs of a task will be that has a hit, where they are not that yet
 }
 
 // A Task is how a task is run.
@@ -231,6 +233,9 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	if err := c.lookFor(ctx, e, d, sets); err != nil {
 		return off(err.Error())
 	}
+	if c.Peek && e.Result == Hit {
+		c.foresee(e)
+	}
 	if c.Force {
 		e.Result = Forced
 	}
@@ -238,6 +243,34 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 		e.at = afterTick() - 1 // what it reads is not known: only their times tell which files change from now on
 	}
 	return e
+}
+
+// foresee notes what the outputs of a task will be once its result is restored, for the tasks after it, or why that will
+// not be restored.
+func (c *Cache) foresee(e *Entry) {
+	if len(e.task.Outputs) == 0 || c.asMade(e.view, e) {
+		return
+	}
+	last := c.last(e.task)
+	if why := lost(e.view, e, last); why != "" {
+		e.Result, e.Why = Miss, []string{why}
+		return
+	}
+	there, _ := e.view.Outputs(e.task.Outputs)
+	there = slices.DeleteFunc(slices.Clone(there), func(f reapi.File) bool {
+		return last != nil && last.Made[f.Path] != "" && (f.Folder || madeDigest(f) == last.Made[f.Path])
+	})
+	stored := map[string]bool{}
+	for _, f := range e.found.Files {
+		stored[f.Path] = true
+	}
+	there = slices.DeleteFunc(there, func(f reapi.File) bool { return stored[f.Path] })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.foreseen == nil {
+		c.foreseen = map[string][]reapi.File{}
+	}
+	c.foreseen[e.task.Name] = files.Tidy(slices.Concat(there, e.found.Files))
 }
 
 // noInput is why a task of whose inputs no file is there is not cached: its patterns may be mistyped.

@@ -183,8 +183,14 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *reads.Set) (v
 	}
 	var more []reapi.File
 	for _, d := range c.dependencies(t) {
-		if len(d.Outputs) > 0 {
-			made, _ := v.Outputs(d.Outputs)
+		made, foreseen := c.foreseen[d.Name]
+		switch {
+		case foreseen:
+			old := files.ParseAll(d.Outputs)
+			in = slices.DeleteFunc(slices.Clone(in), func(f reapi.File) bool { return files.Matches(old, f.Path) })
+			more = append(more, made...)
+		case len(d.Outputs) > 0:
+			made, _ = v.Outputs(d.Outputs)
 			more = append(more, made...)
 		}
 	}
