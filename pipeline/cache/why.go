@@ -106,6 +106,9 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []rea
 			}
 		}
 		why = append(why, paths...)
+		if len(paths) >= mostPaths {
+			why = append(why, "further paths, which are not listed")
+		}
 	}
 	return why
 }
@@ -181,7 +184,7 @@ func changedPairs(was, is map[string]string, say func(string) string) (all []str
 }
 
 // mostPaths bounds how many changed paths are looked for.
-const mostPaths = 1000
+const mostPaths = 10_000
 
 // changedPaths compares a Directory of the store, which is at prefix, with the files that are there now. folders are the
 // digests of all folders now, by their paths.

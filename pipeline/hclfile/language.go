@@ -8,7 +8,7 @@ var language = word{inner: []*word{
 		inner: []*word{
 			{name: "name", typ: "string", doc: "What the pipeline is called in what is shown and recorded. Without it: the name of the root folder."},
 			{name: "concurrency", typ: "number", doc: "How many tasks run at a time, 1 or more. Without it: the number of CPUs."},
-			{name: "keep_runs", typ: "number", doc: "How many sealed runs are kept, 1 or more; older ones are removed, but never one with an open fix proposal. Runs that are damaged or dated in the future are neither counted nor removed. Without it all are kept."},
+			{name: "keep_runs", typ: "number", doc: "How many sealed runs are kept, 1 or more; older ones are removed, but never one with an open fix proposal. Runs whose verdict cannot be read, or that are dated in the future, are neither counted nor removed. Without it all are kept."},
 			{name: "pass_env", typ: "list(string)", def: "[]", doc: "Variables of the environment that every task may see. A * is allowed at the end of a name."},
 		},
 	},
@@ -121,7 +121,7 @@ var taskWords = []*word{
 		inner: []*word{
 			{name: "command", typ: "command", oneOf: []string{"port", "log"}, doc: "It is ready when this command exits with 0. It is run as the task is, again and again."},
 			{name: "port", typ: "number", oneOf: []string{"command", "log"}, doc: "It is ready when something listens on this TCP port of the machine. If something does already before it starts, or another service of the run has the same port, the service is not started and has failed."},
-			{name: "log", typ: "string", oneOf: []string{"command", "port"}, doc: "It is ready when a line that it prints matches this regular expression (RE2), without colours and the like."},
+			{name: "log", typ: "string", oneOf: []string{"command", "port"}, doc: "It is ready when a line that it prints, ended or not, matches this regular expression (RE2), without colours and the like."},
 			{name: "timeout", typ: "duration", def: `"1m"`, doc: "How long it may take."},
 		},
 	},
