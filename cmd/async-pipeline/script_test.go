@@ -29,12 +29,16 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptCondition reports whether [disks] holds: a process can have small disks of its own, by unshare -Urm and mount.
+// scriptCondition reports whether a condition holds. [disks]: a process can have small disks of its own, by unshare -Urm
+// and mount. [root]: it may give files away.
 func scriptCondition(cond string) (bool, error) {
-	if cond != "disks" {
-		return false, fmt.Errorf("unknown condition %q", cond)
+	switch cond {
+	case "disks":
+		return disks(), nil
+	case "root":
+		return os.Geteuid() == 0, nil
 	}
-	return disks(), nil
+	return false, fmt.Errorf("unknown condition %q", cond)
 }
 
 var disks = sync.OnceValue(func() bool {

@@ -318,6 +318,9 @@ func (tx *transaction) restore(n int) (bool, error) {
 	if err := tx.tree.stage(temp, f, e.Perm, true); err != nil {
 		return false, err
 	}
+	if err := tx.tree.give(temp, e.FullPath()); err != nil {
+		return false, err
+	}
 	if err := tx.at("restore " + e.FullPath()); err != nil {
 		return false, err
 	}

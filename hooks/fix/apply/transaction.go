@@ -300,6 +300,9 @@ func (tx *transaction) stage(temp string, m move) error {
 		if err := tx.tree.stage(temp, m.to, perm, exact); err != nil {
 			return err
 		}
+		if err := tx.tree.give(temp, m.path); err != nil {
+			return err
+		}
 		if again == 0 || m.was == nil || !patch.IsSource(m.path) || bytes.Equal(m.was.Data, m.to.Data) {
 			return nil
 		}

@@ -184,6 +184,24 @@ func (w *worktree) stage(temp string, f *patch.File, perm uint32, exact bool) er
 	})
 }
 
+// give gives a staged file to the owner of what is at name, or of the folder that it will be in, where root writes into
+// the tree of somebody else.
+func (w *worktree) give(temp, name string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	like, err := w.lstat(name)
+	if notThere(err) {
+		like, err = w.lstat(path.Dir(temp))
+	}
+	if err != nil {
+		return err
+	}
+	return w.in(temp, func(dir int, base string) error {
+		return unix.Fchownat(dir, base, int(like.Uid), int(like.Gid), unix.AT_SYMLINK_NOFOLLOW)
+	})
+}
+
 // syncContent makes a staged content last, or notes that syncStaged has to: a rename that is on the disk before the
 // content would leave an empty file.
 func (w *worktree) syncContent(f *os.File, dir string) error {
