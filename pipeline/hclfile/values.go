@@ -49,10 +49,26 @@ func (r *reader) value(a *hcl.Attribute) (v cty.Value, ok bool) {
 		return cty.DynamicVal, false
 	}
 	found := r.eval(a.Expr, place{})
-	if !found.ok {
+	if !found.ok || !r.keysOnce(a) {
 		return cty.DynamicVal, false
 	}
 	return r.open(found.Value, a.Expr.Range(), a.Name)
+}
+
+// keysOnce reports whether a map that is written out has each key once: the language would take the last and say nothing.
+func (r *reader) keysOnce(a *hcl.Attribute) bool {
+	pairs, _ := hcl.ExprMap(a.Expr)
+	seen := make(map[string]bool, len(pairs))
+	fine := true
+	for _, p := range pairs {
+		k, ok := keyOf(p)
+		if ok && seen[k] {
+			r.addf(p.Key.Range(), "Take one of them out.", "%s has %s twice", a.Name, k)
+			fine = false
+		}
+		seen[k] = seen[k] || ok
+	}
+	return fine
 }
 
 func (r *reader) wrongType(at hcl.Range, what, want string, v cty.Value) {
