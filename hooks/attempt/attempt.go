@@ -84,8 +84,8 @@ type left struct {
 	turn    agent.Turn
 	changes []patch.Change
 	omitted []tree.Omitted
-	outside string   // what the agent changed that no patch has, and why, as text
-	refused string   // what was wrong with the diff in its answer; empty: nothing, or it needed none
+	outside string // what the agent changed that no patch has, and why, as text
+	refused string // what was wrong with the diff in its answer; empty: nothing, or it needed none
 }
 
 // Run lets the agent work once. The only error is ErrNotStarted: all others are in the result. The wall clock,

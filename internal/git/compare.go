@@ -17,7 +17,7 @@ import (
 type Comparison struct {
 	Changed []string // paths relative to Top; that of a submodule is one of them where its commit differs
 	// Doubtful are paths whose bytes or mode are not those of the index although git calls them unchanged: flags of the index,
-	// core.fileMode and filters make it so. They may have been so for long.
+	// core.fileMode and filters make it so. It is not known since when.
 	Doubtful []string
 	Links    []string // all symbolic links that git tracks
 }

@@ -1,5 +1,5 @@
-// Package lazily makes the variables of packages when they are first used: a program that only prints its version does
-// not pay for them. What it returns may be called by several goroutines at once.
+// Package lazily initialises package variables when they are first used, so that a program that only prints its version
+// does not pay for them. What it returns may be called by several goroutines at once.
 package lazily
 
 import (

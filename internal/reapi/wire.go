@@ -17,7 +17,7 @@ const (
 	kindFixed32 = 5
 )
 
-// maxField is the largest number of a field that is read. (The specification ends at 1<<29.)
+// maxField is the largest field number that is read, as in protowire. The specification allows 1<<29 - 1.
 const maxField = 1<<31 - 1
 
 func decodeDigest(b []byte) (d Digest, err error) {

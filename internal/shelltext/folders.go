@@ -35,7 +35,8 @@ func (e ends) of(s *syntax.Stmt, begun []string) ends {
 	return e
 }
 
-// union returns what is in a or b, or nothing where that is too much.
+// union returns what is in a or b, or nothing where that is too much. Nothing stands for what is not known: it is dropped
+// where the other side is known.
 func union(a, b []string) []string {
 	all := slices.Clip(a)
 	for _, dir := range b {

@@ -137,7 +137,7 @@ type Entry struct {
 	inputs []reapi.File
 	before []reapi.File // its outputs, before it ran
 	view   *files.View  // of then
-	at     int64        // what has a later time changed since it was looked at; ns since 1970
+	at     int64        // ns since 1970: a file with a later time was changed after Look
 	made   baseline
 }
 
@@ -396,8 +396,8 @@ func (c *Cache) removeAbandoned() {
 	}
 }
 
-// Left notes what a task made that has ended and whose result is not stored, because it failed or was interrupted: a
-// later hit removes what that result lacks. It may be called for any task, and instead of Changed.
+// Left records which outputs a task made whose result is not stored, because it failed or was interrupted. A later hit
+// removes those that its result lacks. It calls Changed.
 func (c *Cache) Left(ctx context.Context, e *Entry) {
 	c.Changed()
 	if e == nil || e.Key == "" || len(e.task.Outputs) == 0 {

@@ -162,7 +162,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 	return wrote, changed, err
 }
 
-// lost returns why a result is no answer, or "", by its outputs that are there. A file that no run of the task made is
+// lost returns why a result must not be restored over the outputs that are in the tree, or "". A file that no run of the task made is
 // somebody's, and is not replaced. One that may be an input, too, is to be read by the task if it is new or was edited:
 // some tasks edit files in place.
 func lost(v *files.View, e *Entry, last *baseline) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
-// unmatched returns why a view has nothing of a pattern of outputs although there is in the tree.
+// unmatched says why no output was found for a pattern that matches paths in the tree.
 func unmatched(root, pattern string, there []string) string {
 	for _, p := range there {
 		for dir := files.Parent(p); dir != ""; dir = files.Parent(dir) {

@@ -15,7 +15,7 @@ import (
 type Changes struct {
 	Base, Commit string   // the name of what was asked for, and the commit in which HEAD left it
 	Paths        []string // what differs. That of a folder (a submodule whose commit differs) ends in a slash
-	Doubtful     []string // what git may not tell of: see git.Comparison; and links that lead to such a file, or out of the repository
+	Doubtful     []string // what may differ and git does not report: see git.Comparison; and links to such a file, to nothing, or out of the repository
 }
 
 // Since returns what differs in root, a real path, since HEAD left base, a revision or empty (see git.Repo.Base). A symbolic

@@ -223,8 +223,8 @@ func (v *View) ChangedAfter(p string, at int64) bool {
 	return ok && v.changed[i] > at
 }
 
-// Differs reports whether a file was changed in any way since an earlier view, which had it. The clock of a file system is
-// some ticks behind: what ChangedAfter asks, it may answer too late.
+// Differs reports whether a file was changed in any way since an earlier view, which had it. A file may be stamped up to a
+// tick too early, so that ChangedAfter alone can miss a change that follows the earlier view at once.
 func (v *View) Differs(earlier *View, p string) bool {
 	was, there := earlier.Find(p)
 	i, ok := v.place(p)

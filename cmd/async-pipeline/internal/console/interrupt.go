@@ -45,8 +45,8 @@ func (c *Console) Listen(told func(syscall.Signal)) *Interrupt {
 	return i
 }
 
-// ListenSoon is Listen in the background: each signal costs two switches between threads, half a millisecond in all.
-// Until Heeds has returned a signal may still end the program.
+// ListenSoon is Listen, but does not wait until the signals are taken: each costs two switches between threads, half a
+// millisecond in all. Until Heeds returns, a signal may end the program.
 func (c *Console) ListenSoon(told func(syscall.Signal)) *Interrupt {
 	i := &Interrupt{
 		c: c, told: told, Again: make(chan struct{}), ch: make(chan os.Signal, 2), taken: make(chan struct{}), done: make(chan struct{}),
@@ -132,7 +132,8 @@ func (i *Interrupt) Now() bool {
 	}
 }
 
-// Stop restores the signals, after told has returned.
+// Stop ends the listening, after told has returned. The signals are restored in the background: one that comes before
+// that is lost.
 func (i *Interrupt) Stop() {
 	<-i.taken
 	Release(i.ch)
@@ -192,7 +193,7 @@ func Await[T any](stop *Interrupt, do func() (T, error)) (T, error) {
 // that release their signals are about to exit.
 func Release(ch chan<- os.Signal) { go signal.Stop(ch) }
 
-// Die ends the program as the signal would if nobody took it.
+// Die ends the program as the signal would if nobody took it: deferred calls do not run.
 func Die(s syscall.Signal) {
 	signal.Reset(s)
 	_ = syscall.Kill(os.Getpid(), s)
