@@ -23,6 +23,7 @@ type Interrupt struct {
 	cancel context.CancelFunc
 	ch     chan os.Signal
 	taken  chan struct{} // closed when the signals come to ch
+	heard  chan struct{} // closed when told has returned
 	done   chan struct{}
 	work   sync.WaitGroup // wait, and the call of told
 
@@ -49,7 +50,8 @@ func (c *Console) Listen(told func(syscall.Signal)) *Interrupt {
 // millisecond in all. Until Heeds returns, a signal may end the program.
 func (c *Console) ListenSoon(told func(syscall.Signal)) *Interrupt {
 	i := &Interrupt{
-		c: c, told: told, Again: make(chan struct{}), ch: make(chan os.Signal, 2), taken: make(chan struct{}), done: make(chan struct{}),
+		c: c, told: told, Again: make(chan struct{}), ch: make(chan os.Signal, 2), taken: make(chan struct{}),
+		heard: make(chan struct{}), done: make(chan struct{}),
 	}
 	i.Ctx, i.cancel = context.WithCancel(context.Background())
 	// A signal that was ignored when the program started (nohup, or SIGINT in the background) stays ignored.
@@ -67,10 +69,13 @@ func (c *Console) ListenSoon(told func(syscall.Signal)) *Interrupt {
 	return i
 }
 
-// Heeds waits until all signals are taken. From then on they are told to told.
+// Heeds waits until all signals are taken. From then on they are told to told. One that has come already is told to
+// whom it was to be told until now: Heeds waits for that.
 func (i *Interrupt) Heeds(told func(syscall.Signal)) {
 	<-i.taken
-	i.Next(told)
+	if i.Next(told) != 0 {
+		<-i.heard
+	}
 }
 
 func (i *Interrupt) wait() {
@@ -94,7 +99,10 @@ func (i *Interrupt) wait() {
 			i.cancel()
 			i.c.Out.Hurry(ReaderTime)
 			i.c.Err.Hurry(ReaderTime)
-			i.work.Go(func() { told(sig) }) // it may block on a reader, and the second signal must not
+			i.work.Go(func() { // it may block on a reader, and the second signal must not
+				defer close(i.heard)
+				told(sig)
+			})
 		}
 	}
 }
