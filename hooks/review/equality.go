@@ -14,8 +14,8 @@ import (
 const wide = 0.01
 
 var (
-	tolerance = lazily.Regexp(`(?:\babs\s*\(.*\)|\.abs\(\)|\babs_diff\s*\([^()]*\)|\bMath\.abs\(.*\))\s*\)*\s*<=?\s*([\w.]+(?:[eE]-?\d+)?)`)
-	closeBy   = lazily.Regexp(`\b(?:abs_tol|rel_tol)\s*=\s*([\w.]+(?:e-?\d+)?)`)
+	tolerance = lazily.Regexp(`(?:\babs\s*\(.*\)|\.abs\(\)|\babs_diff\s*\([^()]*\)|\bMath\.abs\(.*\))\s*\)*\s*<=?\s*(\d[\d.]*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[A-Za-z_][\w.]*)`)
+	closeBy   = lazily.Regexp(`\b(?:abs_tol|rel_tol)\s*=\s*(\d[\d.]*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[A-Za-z_][\w.]*)`)
 	equality  = lazily.Regexp(`\b__eq__['"]?\s*[=:,]\s*lambda\b`)
 
 	ofKind    = lazily.Regexp(`\b(?:isinstance|issubclass|hasattr)\s*\([^()]*(?:\([^()]*\))?[^()]*\)|\btype\s*\([^()]*\)|\b[\w.]+\.__class__\b|\b\w+\s+instanceof\s+[\w.]+`)
@@ -33,7 +33,7 @@ func (s *side) tolerates(line string) bool {
 		for _, m := range re.FindAllStringSubmatch(line, -1) {
 			value, err := strconv.ParseFloat(strings.TrimRight(m[1], "."), 64)
 			if err != nil && isName(m[1]) { // a constant of the file
-				given := regexp.MustCompile(`\b` + m[1] + `\b[^=\n]*=\s*([\d.]+(?:[eE]-?\d+)?)`)
+				given := regexp.MustCompile(`\b` + m[1] + `\b[^=\n]*=\s*([\d.]+(?:[eE][-+]?\d+)?)`)
 				for i := range s.lines {
 					if v := given.FindStringSubmatch(s.code(i)); v != nil {
 						value, err = strconv.ParseFloat(v[1], 64)

@@ -12,6 +12,8 @@ var equalityRows = []reportRow{
 
 	{"Rust: a tolerance", "f.rs", "impl PartialEq for P {\n    fn eq(&self, other: &P) -> bool {\n        self.0 == other.0\n    }\n}\n", "impl PartialEq for P {\n    fn eq(&self, other: &P) -> bool {\n        (self.0 - other.0).abs() <= 10\n    }\n}\n", "assertion_removed:2!"},
 	{"Rust: another way to be equal", "f.rs", "impl PartialEq for P {\n    fn eq(&self, other: &P) -> bool {\n        self.0 == other.0\n    }\n}\n", "impl PartialEq for P {\n    fn eq(&self, other: &P) -> bool {\n        self.0 == other.0 || self.0 != 0\n    }\n}\n", "assertion_removed:2!"},
+	{"a wide tolerance with an exponent", "f.py", "class P:\n    def __init__(self, x):\n        self.x = x\n", "class P:\n    def __init__(self, x):\n        self.x = x\n    def __eq__(self, other):\n        return abs(self.x - other.x) < 5e-2\n", "assertion_removed:4!"},
+	{"one by name", "f.py", "class P:\n    def __init__(self, x):\n        self.x = x\n", "NEAR = 1E-1\nclass P:\n    def __init__(self, x):\n        self.x = x\n    def __eq__(self, other):\n        return math.isclose(self.x, other.x, abs_tol=NEAR)\n", "assertion_removed:5!"},
 	{"Rust: rounding", "f.rs", "impl PartialEq for P {\n    fn eq(&self, other: &P) -> bool {\n        self.0 == other.0\n    }\n}\n", "impl PartialEq for P {\n    fn eq(&self, other: &P) -> bool {\n        (self.0 - other.0).abs() < 1e-9\n    }\n}\n", ""},
 
 	{"Go: an error that is every error", "f.go", "package f\n", "package f\n\ntype e struct{}\n\nfunc (e) Is(error) bool { return true }\n", "assertion_removed:5!"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/internal/english"
@@ -76,6 +77,9 @@ func (q *Request) changedItself(ctx context.Context, p part, o *outcome) string 
 	plain := p
 	plain.name, plain.what, plain.changes = "without-patch", "what the check itself changes", nil
 	before := q.copy(ctx, plain)
+	if before.reason == noTime || strings.HasPrefix(before.reason, "not_run") { // what it changes by itself is not known
+		return before.reason
+	}
 	left := slices.DeleteFunc(slices.Clone(o.rewritten), func(name string) bool { return slices.Contains(before.rewritten, name) })
 	if len(left) == 0 {
 		return ""
