@@ -185,7 +185,7 @@ func (w *worktree) stage(temp string, f *patch.File, perm uint32, exact bool) er
 }
 
 // give gives a staged file to the owner of what is at name, or of the folder that it will be in, where root writes into
-// the tree of somebody else.
+// the tree of somebody else. Not all file systems and user namespaces allow that: then it stays root's.
 func (w *worktree) give(temp, name string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -194,11 +194,12 @@ func (w *worktree) give(temp, name string) error {
 	if notThere(err) {
 		like, err = w.lstat(path.Dir(temp))
 	}
-	if err != nil {
+	if err != nil || like.Uid == 0 && like.Gid == 0 {
 		return err
 	}
 	return w.in(temp, func(dir int, base string) error {
-		return unix.Fchownat(dir, base, int(like.Uid), int(like.Gid), unix.AT_SYMLINK_NOFOLLOW)
+		_ = unix.Fchownat(dir, base, int(like.Uid), int(like.Gid), unix.AT_SYMLINK_NOFOLLOW)
+		return nil
 	})
 }
 
