@@ -113,14 +113,19 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 // maxListed is how many files of an ignored folder are listed. One with more is what a check builds or installs.
 const maxListed = 100
 
-// WorthKeeping returns what Changes omitted, with the files of small folders one by one. Files with secrets by their
-// name have another reason than what git ignores, and are not to be kept.
-func (c *Copy) WorthKeeping(omitted []tree.Omitted) (worth []tree.Omitted) {
+// WorthKeeping returns what Changes omitted, with the files of small folders one by one. Of what git ignores, files with
+// secrets by their name are not to be kept: they have another reason, and are left out where something else changed, as
+// a check may have built them.
+func (c *Copy) WorthKeeping(changes []patch.Change, omitted []tree.Omitted) (worth []tree.Omitted) {
 	for _, o := range omitted {
-		if o.Why == whyIgnored || o.Why == whyExcluded {
-			worth = append(worth, c.listed(o)...)
-		} else {
+		if o.Why != whyIgnored && o.Why != whyExcluded {
 			worth = append(worth, o)
+			continue
+		}
+		for _, f := range c.listed(o) {
+			if f.Why == o.Why || len(changes) == 0 {
+				worth = append(worth, f)
+			}
 		}
 	}
 	return worth

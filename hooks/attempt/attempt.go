@@ -284,7 +284,7 @@ func (q *Request) keep(ctx context.Context, c *scratch.Copy, l *left, r *Result)
 	if l.changes, l.omitted, err = c.Changes(ctx); err != nil {
 		return err
 	}
-	rest := c.WorthKeeping(l.omitted)
+	rest := c.WorthKeeping(l.changes, l.omitted)
 	if q.Hook.Output == "diff" && !l.turn.Exit.Cancelled {
 		if err := q.takeAnswer(ctx, l); err != nil {
 			return err

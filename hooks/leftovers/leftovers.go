@@ -211,7 +211,7 @@ func rescueFrom(
 		kept = at.RescuedAt(d.Run, d.Task, attempt)
 		return "", kept, base.Keep(c, kept)
 	}
-	if _, err := d.KeepOmitted(attempt, c.Dir, c.WorthKeeping(omitted), len(changes) > 0); err != nil {
+	if _, err := d.KeepOmitted(attempt, c.Dir, c.WorthKeeping(changes, omitted), len(changes) > 0); err != nil {
 		return "", "", err
 	}
 	if len(changes) == 0 {
