@@ -134,6 +134,15 @@ func newRunnerFiles(t Tree, s *survey) runnerFiles {
 	return r
 }
 
+// IsObject reports whether p has a name of compiled code, which nobody can read in a patch.
+func IsObject(p string) bool {
+	base := strings.ToLower(path.Base(p))
+	_, version, shared := strings.Cut(base, ".so.")
+	return slices.Contains(objectExts(), path.Ext(base)) || shared && strings.Trim(version, "0123456789.") == ""
+}
+
+var objectExts = lazily.Words(".pyc .pyo .pyd .so .dylib .dll .a .lib .o .obj .gch .pch .rlib .rmeta .class .jar .node .beam .phar")
+
 // loads reports whether the check's runner loads p by itself. subjects are the files and folders that the check gives
 // to linters: they are what is checked.
 func (r *runnerFiles) loads(p string, subjects map[string]bool) bool {
@@ -141,7 +150,7 @@ func (r *runnerFiles) loads(p string, subjects map[string]bool) bool {
 	ext := path.Ext(base)
 	stem := cmp.Or(strings.TrimSuffix(base, ext), base)
 	switch {
-	case ext == ".pyc": // compiled code is loaded in the place of its source
+	case IsObject(p): // loaded or linked in the place of sources
 		return true
 	case foreign(p):
 		return r.loadsDependency(p)

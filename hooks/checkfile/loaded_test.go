@@ -9,6 +9,8 @@ func TestClassLoaded(t *testing.T) {
 		2 conftest.py
 		5 sitecustomize.py lib/usercustomize.py pytest.ini pkg/.pytest.ini tox.ini noxfile.py .coveragerc
 		5 .flake8 mypy.ini ruff.toml .pylintrc x/y/evil.pth src/__pycache__/shop.cpython-311.pyc
+		5 calc.so lib/calc.cpython-311-x86_64-linux-gnu.so lib/libm.a lib/libm.so.6 src/calc.o lib/tools.jar A.class addon.node
+		0 a.obj.txt so src/lib.so.c
 		5 pyrightconfig.json
 		0 setup.cfg  # by its parts
 		0 pyproject.toml setup.py app/customize.py requirements.txt

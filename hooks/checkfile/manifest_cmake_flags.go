@@ -143,7 +143,7 @@ func (x cmakeContext) aboutTest(arg string, targets map[string]bool) bool {
 func (c *cmakeCommand) optimises() bool {
 	for i, arg := range c.args {
 		arg = strings.Trim(arg, `"`)
-		if slices.Contains(optimised, strings.ToLower(arg)) && !slices.Contains(c.args, "STRINGS") {
+		if i > 0 && slices.Contains(optimised, strings.ToLower(arg)) && !slices.Contains(c.args, "STRINGS") { // the first is a name
 			return true
 		}
 		if i == 0 && arg == "CMAKE_BUILD_TYPE" && c.name != "unset" && (len(c.args) < 2 || strings.Trim(c.args[1], `"`) != "Debug") {

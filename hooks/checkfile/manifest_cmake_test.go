@@ -30,6 +30,7 @@ add_test(NAME calc COMMAND numbers)
 		`set(CMAKE_BUILD_TYPE "RelWithDebInfo" CACHE STRING "")`,
 		`set(CMAKE_BUILD_TYPE ${KIND})`,
 		`set(KIND MinSizeRel)`,
+		`set_property(CACHE CMAKE_BUILD_TYPE PROPERTY VALUE Release)`,
 		`if(NOT CMAKE_BUILD_TYPE)
 set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()`,
@@ -79,6 +80,7 @@ EBUG")`,
 		`set(CMAKE_C_STANDARD 99)`,
 		`set(CMAKE_C_FLAGS "${CMAKE_C_FLAGS} -Wall -O2")`,
 		`set(CMAKE_BUILD_TYPE Debug)`,
+		`option(RELEASE "with the news of the release" OFF)`,
 		`set_property(CACHE CMAKE_BUILD_TYPE PROPERTY STRINGS Debug Release)`,
 		`find_package(Threads REQUIRED)`,
 		`list(APPEND SOURCES src/b.c)`,

@@ -57,7 +57,7 @@ func (c *Checks) OnlyBuilds(change patch.Change) bool {
 	known := map[string]bool{}
 	checks := func(p string) bool {
 		if _, ok := known[p]; !ok {
-			known[p] = c.Class(p) > 0 && !strings.HasPrefix(p, "-")
+			known[p] = c.Class(p) > 0 && !strings.HasPrefix(p, "-") && !IsObject(p) // objects are what is built
 		}
 		return known[p]
 	}

@@ -18,6 +18,9 @@ func TestRules(t *testing.T) {
 		} {
 			compile(pattern)
 		}
+		if language.Ends != "" && (language.Badly == "" || language.Asked == "" || language.Program == "") {
+			t.Errorf("%s: what ends a process wants Badly, Program and Asked", language.Name)
+		}
 		for _, m := range matchersOf(language.Rules) {
 			t.Run(m.ID, func(t *testing.T) {
 				kind := slices.IndexFunc(rules.Kinds, func(k rules.Kind) bool { return k.Name == m.Kind })

@@ -3,7 +3,6 @@ package verify
 import (
 	"bytes"
 	"context"
-	"path"
 	"slices"
 	"strings"
 
@@ -52,7 +51,7 @@ type checkFiles struct{ *checkfile.Checks }
 
 // changed returns file if it belongs to the check and its content differs.
 func (c checkFiles) changed(file string, was, now *patch.File) []string {
-	if path.Ext(file) == ".pyc" { // Python writes it anew where the source is another
+	if checkfile.IsObject(file) { // a check that compiles writes it anew
 		return nil
 	}
 	if c.Checks == nil || was == nil && now == nil || was != nil && now != nil && was.Mode.Type() == now.Mode.Type() && bytes.Equal(was.Data, now.Data) {

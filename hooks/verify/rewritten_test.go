@@ -29,6 +29,7 @@ func TestRewritten(t *testing.T) {
 		"a new file that pytest loads": {"tests/conftest.py", "import os\n", false, "suspect (check_rewritten: with the patch, tests/conftest.py changed while the check ran)"},
 		"a new file that npm loads":    {".npmrc", "if-present=true\n", false, "suspect (check_rewritten: with the patch, .npmrc changed while the check ran)"},
 		"compiled code":                {"tests/__pycache__/a.pyc", "x", false, Verified},
+		"what a compiler made":         {"tests/a.o", "x", false, Verified},
 		"an installed library":         {"node_modules/a/index.js", "x", false, Verified},
 		"a person's settings":          {".env", "x=1", false, Verified},
 		"another new file":             {"tests/out.txt", "x", false, Verified},

@@ -65,13 +65,33 @@ func (u *Unseen) reason(t *pipeline.Task) string {
 	return name + ": git does not see it"
 }
 
-// namesNothing reports whether no folder that the patterns of inputs name is there, so that t is not cached: see noInput.
+// namesNothing reports whether no file is there that the patterns of inputs match, so that t is not cached: see noInput.
 func (u *Unseen) namesNothing(t *pipeline.Task) bool {
-	return !t.Auto && len(t.Reads) == 0 && len(u.outputs(t)) == len(t.Outputs) &&
-		!slices.ContainsFunc(files.ParseAll(t.Inputs), func(p files.Pattern) bool {
-			_, err := os.Lstat(filepath.Join(u.root, filepath.FromSlash(p.Folder)))
-			return !p.Not && !errors.Is(err, fs.ErrNotExist)
-		})
+	if t.Auto || len(t.Reads) > 0 || len(u.outputs(t)) > len(t.Outputs) {
+		return false
+	}
+	all := files.ParseAll(t.Inputs)
+	return !slices.ContainsFunc(all, func(p files.Pattern) bool { return !p.Not && u.hasMatch(all, p.Folder) })
+}
+
+// hasMatch reports whether patterns match a file in a folder of the tree, or the folder itself where it is a file. What
+// cannot be read may hold one.
+func (u *Unseen) hasMatch(all []files.Pattern, folder string) bool {
+	found := false
+	err := filepath.WalkDir(filepath.Join(u.root, filepath.FromSlash(folder)), func(p string, d fs.DirEntry, err error) error {
+		name, in := files.InRoot(u.root, p)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == ".async"):
+			return fs.SkipDir
+		case !d.IsDir() && in && files.Matches(all, name):
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 // input returns an input of t whose changes git does not tell, or "". What its dependencies make is none: they decide that.

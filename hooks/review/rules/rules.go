@@ -58,7 +58,7 @@ const inBuild = "for what a build file says of tests"
 var Kinds = []Kind{
 	{ProtectedFile, false, "", "a file named by protect, or PIPELINE.hcl, was changed"},
 	{CheckFile, false, "", "a test, or what tests read, was changed"},
-	{CheckConfig, false, "", "what the check's runner loads by itself was changed or is new"},
+	{CheckConfig, false, "", "what the check's runner loads by itself, or compiled code, was changed or is new"},
 	{TestRemoved, false, inBuild, "a test is gone, or has a name that no runner finds"},
 	{TestSkipped, false, inBuild, "a test no longer runs"},
 	{AssertionRemoved, false, "for a value that is equal to everything", "a test asserts less than before"},
