@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -167,6 +168,20 @@ func TestAgentTaskCached(t *testing.T) {
 	answer, err := os.ReadFile(filepath.Join(r.Config.Root, "review.txt"))
 	if err != nil || string(answer) != "answer\n" {
 		t.Errorf("answer %q, %v", answer, err)
+	}
+	// What the cache cannot give back asks nobody either.
+	damaged := 0
+	check(t, filepath.WalkDir(filepath.Join(r.Config.Root, ".async", "cache"), func(p string, d fs.DirEntry, err error) error {
+		if text, _ := os.ReadFile(p); err == nil && string(text) == "answer\n" {
+			damaged++
+			_ = os.Chmod(p, 0o600)
+			return os.WriteFile(p, []byte("another"), 0o600)
+		}
+		return err
+	}))
+	check(t, os.Remove(filepath.Join(r.Config.Root, "review.txt")))
+	if got, _ = again(); damaged == 0 || asked != 1 || got.Status != record.Skipped || str(got.Reason) != record.AgentsOff {
+		t.Errorf("%d damaged: asked %d, %+v", damaged, asked, got)
 	}
 	// Another model is another task; a patch that is not whole is not stored.
 	r.AgentsOff = false

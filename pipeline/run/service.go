@@ -70,8 +70,8 @@ func services(r *Run) map[string]*service {
 	return all
 }
 
-// serve makes the services ready that a task needs, and returns the first that has failed, or nil. Those of a task are
-// few, and those of the run are nil where it has none.
+// serve makes the services ready that a task needs, and returns the first that is not, or nil: it has failed, or the
+// run is over. Those of a task are few, and those of the run are nil where it has none.
 func (w *walker) serve(ctx context.Context, t *pipeline.Task) *service {
 	if w.services == nil {
 		return nil
@@ -91,7 +91,7 @@ func (w *walker) admit(ctx context.Context, t *pipeline.Task) error {
 		return nil
 	}
 	if !w.answered(ctx, t) {
-		if s := w.serve(ctx, t); s != nil {
+		if s := w.serve(ctx, t); s != nil && s.hasFailed() {
 			return &pipeline.Blocked{By: s.t.Name, Reason: pipeline.Dependency}
 		}
 	}
@@ -120,7 +120,8 @@ func (w *walker) ready(ctx context.Context, s *service) bool {
 		defer s.mu.Unlock()
 		s.begun = true
 		var of context.Context
-		of, s.stop = context.WithCancelCause(ctx) //nolint:gosec // endServices calls it, and run does when it has ended
+		// Not of ctx: who asks first may be another service, which can end before those that need this one.
+		of, s.stop = context.WithCancelCause(w.ctx) //nolint:gosec // endServices calls it, and run does when it has ended
 		go w.run(of, s)
 	})
 	select {
@@ -128,7 +129,7 @@ func (w *walker) ready(ctx context.Context, s *service) bool {
 	case <-ctx.Done():
 	case <-w.given:
 	}
-	return !s.hasFailed()
+	return s.isReady() && !s.hasFailed()
 }
 
 func (s *service) hasFailed() bool {
@@ -141,7 +142,7 @@ func (s *service) hasFailed() bool {
 func (w *walker) run(ctx context.Context, s *service) {
 	defer close(s.ended)
 	defer s.stop(nil)
-	if d := w.serve(ctx, s.t); d != nil {
+	if d := w.serve(ctx, s.t); d != nil && d.hasFailed() {
 		s.settle(true)
 		w.skip(pipeline.End{Task: s.t, Reason: pipeline.Dependency, BlockedBy: d.t.Name})
 		return

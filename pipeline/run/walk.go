@@ -35,8 +35,9 @@ func Parallel(c *pipeline.Config, asked int) int {
 // A walker runs the tasks of a graph and records them. Its lock makes the observer's calls one at a time, in the
 // order of the journal.
 type walker struct {
-	r *Run
-	d *record.Draft
+	r   *Run
+	d   *record.Draft
+	ctx context.Context // of walk: services outlive the call that starts them
 
 	history  *flake.History      // nil: there is no cache
 	services map[string]*service // of the run, by name
@@ -64,6 +65,7 @@ func (r *Run) walker(d *record.Draft) *walker {
 // walk runs the tasks, fail-fast or with KeepGoing, and returns them in the order of the graph. The end of ctx
 // cancels what runs. An error means that something could not be recorded; after it no task starts.
 func (w *walker) walk(ctx context.Context) ([]record.Task, error) {
+	w.ctx = ctx
 	s := pipeline.Scheduler{Parallel: Parallel(w.r.Config, w.r.Parallel), KeepGoing: w.r.KeepGoing, Do: w.do, Skip: w.skip}
 	ends := s.Walk(ctx, w.r.Graph)
 	w.endServices(ctx)
@@ -106,11 +108,19 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	out := &output{w, t, log}
 	got, ok, entry := w.cached(ctx, t, out)
 	if !ok {
-		if s := w.serve(ctx, t); s != nil { // the cache could not give what it had
+		s := w.serve(ctx, t) // the cache may not have given what it had
+		switch {
+		case s != nil && s.hasFailed():
 			got = record.Task{Name: t.Name, Status: record.Failed, Error: new(fmt.Sprintf("the service %q, which it needs, has failed", s.t.Name))}
-		} else if w.runs(t); t.Agent != nil {
+		case s != nil && ctx.Err() == nil:
+			got = record.Task{Name: t.Name, Status: record.Skipped, Reason: new(string(pipeline.FailFast))}
+		case t.Agent != nil && w.r.AgentsOff:
+			got = record.Task{Name: t.Name, Status: record.Skipped, Reason: new(record.AgentsOff)}
+		case t.Agent != nil:
+			w.runs(t)
 			got = w.agent(ctx, t, out)
-		} else {
+		default:
+			w.runs(t)
 			got, _ = w.r.Tasks.Watched(ctx, w.r.Config.Root, t, box, out, task.Watch{Retried: retried, Seen: entry.See()})
 		}
 	}
@@ -120,6 +130,9 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	}
 	kept, err := log.Finish()
 	got.Log = &kept
+	if err != nil && entry != nil {
+		entry.NotWhole = "its log could not be written"
+	}
 	if !ok {
 		w.store(ctx, t, entry, &got)
 	}
@@ -241,10 +254,10 @@ func (w *walker) end(t *pipeline.Task, got record.Task) error {
 		fields = append(fields, record.Field{Name: "agent", Value: got.Agent})
 	}
 	w.settle(t, got, record.Event{Type: "task_finished", Task: t.Name, Fields: fields})
-	if got.Status != record.Passed && got.Status != record.Cached {
-		return errNotPassed
+	if got.Status == record.Passed || got.Status == record.Cached || got.Reason != nil && *got.Reason == record.AgentsOff {
+		return nil // what needs an agent task that is left out runs
 	}
-	return nil
+	return errNotPassed
 }
 
 // skip records a task that was not started.
