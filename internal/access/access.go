@@ -55,8 +55,8 @@ func (p Path) Resolve() (links []string, at string) {
 		}
 		if at == "/proc" && p.PID != 0 && (name == "self" || name == "thread-self") {
 			name = strconv.Itoa(p.PID)
-			if strings.HasPrefix(rest, "task/") { // of another thread: it is in the same place
-				continue
+			if thread, ok := strings.CutPrefix(rest, "task/"); ok { // a thread of the process: it is in the same place
+				_, rest, _ = strings.Cut(thread, "/")
 			}
 		}
 		next := path.Join(at, name)

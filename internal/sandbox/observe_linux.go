@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ type nameCall struct {
 	fresh     bool // it fails if path is there
 	runs      bool // path is a program
 	flags     int8 // the argument with the flags of a renameat2(2); -1: none
+	socket    bool // path is an address of a socket, whose length is the argument after it
 }
 
 func call(number uint32, kind access.Kind, dir, path int8) nameCall {
@@ -56,6 +58,8 @@ func (c nameCall) anew() nameCall { c.link, c.fresh = true, true; return c }
 
 func (c nameCall) program() nameCall { c.runs = true; return c }
 
+func (c nameCall) address() nameCall { c.socket = true; return c }
+
 func (c nameCall) flagged(flags int8) nameCall { c.flags = flags; return c }
 
 // observed are the system calls that are looked at, where programs of this machine have them. What changes the meaning of
@@ -72,7 +76,10 @@ var observed = map[string]struct {
 		call(4, access.Looked, -1, 0), call(6, access.Looked, -1, 0), call(262, access.Looked, 0, 1).orEmpty(3), call(332, access.Looked, 0, 1).orEmpty(2), // stat
 		call(21, access.Looked, -1, 0), call(269, access.Looked, 0, 1), call(439, access.Looked, 0, 1).orEmpty(3), // access
 		call(80, access.Looked, -1, 0), call(137, access.Looked, -1, 0), // chdir, statfs
-		call(191, access.Looked, -1, 0), call(192, access.Looked, -1, 0), call(194, access.Looked, -1, 0), call(195, access.Looked, -1, 0), // xattr
+		call(188, access.Looked, -1, 0), call(189, access.Looked, -1, 0), call(191, access.Looked, -1, 0), call(192, access.Looked, -1, 0), // xattr
+		call(194, access.Looked, -1, 0), call(195, access.Looked, -1, 0), call(197, access.Looked, -1, 0), call(198, access.Looked, -1, 0),
+		call(254, access.Looked, -1, 1), call(301, access.Looked, 3, 4), call(303, access.Looked, 0, 1).orEmpty(4), // inotify_add_watch, fanotify_mark, name_to_handle_at
+		call(42, access.Looked, -1, 1).address(), call(49, access.Made, -1, 1).anew().address(), // connect, bind
 		call(132, access.Looked, -1, 0), call(235, access.Looked, -1, 0), call(261, access.Looked, 0, 1), call(280, access.Looked, 0, 1), // utime
 		call(90, access.Looked, -1, 0), call(268, access.Looked, 0, 1), call(452, access.Looked, 0, 1), // chmod
 		call(92, access.Looked, -1, 0), call(94, access.Looked, -1, 0), call(260, access.Looked, 0, 1).orEmpty(4), // chown
@@ -93,7 +100,10 @@ var observed = map[string]struct {
 		call(79, access.Looked, 0, 1).orEmpty(3), call(291, access.Looked, 0, 1).orEmpty(2),
 		call(48, access.Looked, 0, 1), call(439, access.Looked, 0, 1).orEmpty(3),
 		call(49, access.Looked, -1, 0), call(43, access.Looked, -1, 0),
-		call(8, access.Looked, -1, 0), call(9, access.Looked, -1, 0), call(11, access.Looked, -1, 0), call(12, access.Looked, -1, 0),
+		call(5, access.Looked, -1, 0), call(6, access.Looked, -1, 0), call(8, access.Looked, -1, 0), call(9, access.Looked, -1, 0),
+		call(11, access.Looked, -1, 0), call(12, access.Looked, -1, 0), call(14, access.Looked, -1, 0), call(15, access.Looked, -1, 0),
+		call(27, access.Looked, -1, 1), call(263, access.Looked, 3, 4), call(264, access.Looked, 0, 1).orEmpty(4),
+		call(203, access.Looked, -1, 1).address(), call(200, access.Made, -1, 1).anew().address(),
 		call(88, access.Looked, 0, 1), call(53, access.Looked, 0, 1), call(452, access.Looked, 0, 1), call(54, access.Looked, 0, 1).orEmpty(4),
 		call(78, access.Read, 0, 1), call(61, access.Listed, 0, -1), call(45, access.Written, -1, 0),
 		call(38, access.Made, 2, 3).itself().of(access.Moved, 0, 1), call(276, access.Made, 2, 3).itself().of(access.Moved, 0, 1).flagged(4), call(37, access.Made, 2, 3).anew().of(access.Read, 0, 1),
@@ -101,6 +111,12 @@ var observed = map[string]struct {
 		call(41, access.Blind, -1, -1), call(51, access.Blind, -1, -1), call(40, access.Blind, -1, -1), call(428, access.Blind, -1, -1), call(429, access.Blind, -1, -1), call(265, access.Blind, -1, -1),
 	}, 425},
 }[runtime.GOARCH]
+
+// newCalls have one number on all machines: setxattrat and the like, file_getattr and file_setattr (Linux 6.13 and 6.17).
+var newCalls = []nameCall{
+	call(463, access.Looked, 0, 1).orEmpty(2), call(464, access.Looked, 0, 1).orEmpty(2), call(465, access.Looked, 0, 1).orEmpty(2), call(466, access.Looked, 0, 1).orEmpty(2),
+	call(468, access.Looked, 0, 1).orEmpty(4), call(469, access.Looked, 0, 1).orEmpty(4),
+}
 
 // openHow as the number of an argument: the flags are in a struct open_how, which the argument after the path points to.
 const openHow = 100
@@ -156,7 +172,7 @@ func observing() []unix.SockFilter {
 		load(atNumber), jump(unix.BPF_JGE, x32bit, 0, 1), ret(unknown),
 		jump(unix.BPF_JEQ, observed.uring, 0, 1), ret(unknown),
 	}
-	for _, c := range observed.calls {
+	for _, c := range slices.Concat(observed.calls, newCalls) {
 		if c.empty < 0 {
 			all = append(all, jump(unix.BPF_JEQ, c.number, 0, 1), ret(notify))
 			continue
@@ -199,7 +215,7 @@ type (
 func (o *observer) follow() {
 	defer func() { _ = unix.Close(o.listener) }()
 	o.calls, o.told = map[uint32]nameCall{}, map[string]bool{}
-	for _, c := range observed.calls {
+	for _, c := range slices.Concat(observed.calls, newCalls) {
 		o.calls[c.number] = c
 	}
 	// Answers wake the process on this processor, where the kernel can do that (Linux 6.6).
@@ -273,7 +289,24 @@ func (o *observer) look(n *notification) {
 		}
 	}
 	p.Add = p.Add && n.number != truncate
+	if c.socket {
+		if name := o.socketPath(n, c.path); name != "" {
+			o.named(n, p, c.dir, name)
+		}
+		return
+	}
 	o.tell(n, p, c.dir, c.path)
+}
+
+// socketPath returns the path that an address of a socket is; empty: it is none. See unix(7).
+func (o *observer) socketPath(n *notification, at int8) string {
+	size := int(min(n.args[at+1], unix.SizeofSockaddrUnix))
+	b, _ := o.read(n.pid, n.args[at], size)
+	if len(b) < 3 || *(*uint16)(unsafe.Pointer(&b[0])) != unix.AF_UNIX {
+		return ""
+	}
+	name, _, _ := strings.Cut(string(b[2:]), "\x00") // an abstract one begins with a NUL
+	return name
 }
 
 // truncate is the number of the one call that writes and never makes a file.
@@ -315,10 +348,14 @@ func (o *observer) tell(n *notification, p access.Path, dir, path int8) {
 		}
 		return
 	}
-	name := string(b[:end])
-	if name == "" {
-		return
+	if end > 0 {
+		o.named(n, p, dir, string(b[:end]))
 	}
+}
+
+// named tells of a path that a process named, in the folder that an argument is.
+func (o *observer) named(n *notification, p access.Path, dir int8, name string) {
+	p.PID = int(n.pid)
 	if !strings.HasPrefix(name, "/") {
 		from := folderOf(n, dir)
 		if from == "" {

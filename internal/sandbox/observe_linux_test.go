@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -84,6 +85,28 @@ func TestSeen(t *testing.T) {
 			if strings.HasPrefix(s, "read ") && !slices.Contains(want, s) && s != "read m" && s != "read empty" {
 				t.Errorf("%s: %q was not read", text, s)
 			}
+		}
+	}
+}
+
+// Calls that few programs make, in a language that makes any.
+func TestSeenCalls(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("perl"); err != nil || runtime.GOARCH != "amd64" {
+		t.Skip("numbers of system calls of amd64, made by perl: ", err)
+	}
+	dir := resolved(t.TempDir())
+	for text, want := range map[string]string{
+		`syscall(254, syscall(253), my $n = "watched", 2)`:                                                           "looked watched",
+		`syscall(464, -100, my $n = "a", 0, my $x = "user.x", 0, 0)`:                                                 "looked a",
+		`syscall(468, -100, my $n = "b", my $x = "x" x 64, 24, 0)`:                                                   "looked b",
+		`use Socket; socket(S, PF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un("db.sock"))`:                         "looked db.sock",
+		`use Socket; socket(S, PF_UNIX, SOCK_STREAM, 0); bind(S, sockaddr_un("here"))`:                               "made here",
+		`use Socket; socket(S, PF_INET, SOCK_STREAM, 0); connect(S, sockaddr_in(1, inet_aton("127.0.0.1"))); -e "c"`: "looked c",
+	} {
+		seen, blind, out := see(t, dir, "perl -e '"+text+"'")
+		if !slices.Contains(seen, want) || len(blind) > 0 {
+			t.Errorf("%s: %q is not in %q %q %s", text, want, seen, blind, out)
 		}
 	}
 }

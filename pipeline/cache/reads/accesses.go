@@ -36,7 +36,8 @@ type read struct {
 	looked bool        // whether it exists
 	read   bool
 	made   bool // it was made or written
-	first  bool // and not read before that
+	first  bool // and not read before that, nor looked for
+	alone  bool // it could be made only because it was not there
 	passed bool // of a link: it is on the way to another path
 	names  []string
 	text   string // of a link, at the first access
@@ -193,7 +194,7 @@ func (r *Accesses) add(p string, a access.Path) {
 		}
 		r.emptied(p, x)
 		x.first = x.first || !x.read && !x.looked
-		x.made = true
+		x.made, x.alone = true, x.alone || a.New
 		x.looked = x.looked || !a.Add // it has to be there
 	}
 }

@@ -84,6 +84,23 @@ func TestAccesses(t *testing.T) {
 	if s := gone.End(func(string) bool { return false }, func(string) bool { return false }); !slices.Equal(s.Listed, []string{"dir", "real"}) || !slices.Equal(s.Files, []string{"kept"}) || !slices.Equal(s.Names, []string{"real"}) || s.Made != nil {
 		t.Errorf("%+v", s)
 	}
+	makes := New(root)
+	for _, a := range []access.Path{
+		{Kind: L, Name: root + "/lookedFor", Add: true}, {Kind: M, Name: root + "/lookedFor", Add: true},
+		{Kind: W, Name: root + "/appended", Add: true}, {Kind: R, Name: root + "/appended"},
+		{Kind: M, Name: root + "/alone", Add: true, New: true}, // mkdir, or O_EXCL
+		{Kind: M, Name: root + "/anew", Add: true}, {Kind: L, Name: root + "/anew"},
+		{Kind: L, Name: root + "/state", Add: true}, {Kind: M, Name: root + "/state", Add: true},
+	} {
+		makes.See(a)
+		if a.Kind == M || a.Kind == W {
+			must(t, os.WriteFile(a.Name, nil, 0o600))
+		}
+	}
+	state := func(p string) bool { return p == "state" }
+	if s := makes.End(state, func(string) bool { return false }); !slices.Equal(s.Names, []string{"alone", "appended", "lookedFor"}) || !slices.Equal(s.Made, []string{"anew", "state"}) {
+		t.Errorf("%+v", s)
+	}
 	if s := gather(access.Moved, "dir"); s.WhyNot != "it moves the folder dir" {
 		t.Errorf("%+v", s)
 	}

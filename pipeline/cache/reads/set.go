@@ -53,10 +53,12 @@ func (r *Accesses) End(ignored, own func(string) bool) Seen {
 			}
 		case own(p):
 		case x.was == absent && (x.made || r.madeAbove(p)):
-			if _, err := os.Lstat(filepath.Join(r.real, p)); err == nil {
+			_, err := os.Lstat(filepath.Join(r.real, p))
+			switch {
+			case err == nil && (x.first && !x.alone || r.madeAbove(p) || ignored(p)):
 				s.Made = append(s.Made, p)
-			} else if !r.madeAbove(p) {
-				names[p] = false // it is gone again: it could be made because it was not there
+			case err == nil, !r.madeAbove(p): // it decided that it was not there, also where it is gone again
+				names[p] = false
 			}
 		case r.madeAbove(p): // it came with a folder that has another name now
 		case x.first, x.made && ignored(p):
