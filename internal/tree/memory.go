@@ -12,12 +12,12 @@ import (
 // The form of a stored walk is memoryForm, what pack writes, and the CRC-32C of all that in four bytes.
 const memoryForm = "async-pipeline walk 4\n"
 
-// Save writes m, a walk of root, for Recall. boot identifies the start of the machine. Entries for which secret
-// returns true are left out: a digest of a short text gives it away.
+// Save writes m, a walk of root, for Recall. boot identifies the start of the machine. Entries for whose path, or
+// text of a link, secret returns true are left out: a digest of a short text gives it away.
 func (m *Manifest) Save(w io.Writer, root, boot string, secret func(path string) bool) error {
 	var kept []int
 	for i := range m.facts {
-		if !secret(m.Entries[i].Path) {
+		if e := &m.Entries[i]; !secret(e.Path) && (e.Link == "" || !secret(e.Link)) {
 			kept = append(kept, i)
 		}
 	}

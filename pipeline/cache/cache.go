@@ -22,7 +22,7 @@
 //	collected               its time is when old results were removed last
 //	key                     the key of the hashes of environment values, which are stored in no other form
 //
-// Values of secrets are in no file of it, and a key has them only as such a hash.
+// Values of secrets are in no file of it: a result with one in an output, or in a name, is not stored. A key has them only as such a hash.
 package cache
 
 import (
@@ -30,6 +30,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/access"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
@@ -57,6 +59,8 @@ type Cache struct {
 	Force bool   // nothing is taken from the store
 	Peek  bool   // nothing is written: what a run would do is only looked at
 	Run   string // id of the run
+	// Secrets are values that nothing in the cache may have; nil: there are none.
+	Secrets *redact.Set
 
 	// CheckInputs fills in Entry.Undeclared of all tasks with patterns, not only of those with strict = true.
 	CheckInputs bool
@@ -166,7 +170,7 @@ func (c *Cache) open() error {
 		}
 		c.store.dir, c.store.root, c.store.tree = c.Dir, c.Config.Root, treeFolder(c.Config.Root, c.Dir)
 		c.key, c.err = c.store.open(!c.Peek)
-		c.memory = files.Memory{Cache: c.Dir, Dir: cmp.Or(c.store.tree, c.Dir), Root: c.Config.Root}
+		c.memory = files.Memory{Cache: c.Dir, Dir: cmp.Or(c.store.tree, c.Dir), Root: c.Config.Root, Hides: c.hides}
 		c.sets = map[string][]reads.Set{}
 		var named, wanted []files.Pattern
 		for _, t := range c.Config.Tasks {
@@ -414,9 +418,29 @@ func (c *Cache) Left(ctx context.Context, e *Entry) {
 
 // leaves notes what a task made whose result is not stored. there are its outputs now.
 func (c *Cache) leaves(e *Entry, there []reapi.File) {
-	if made := madeSince(e, there, nil); len(made) > 0 {
+	made := madeSince(e, there, nil)
+	maps.DeleteFunc(made, func(p, _ string) bool { return c.hides(p) })
+	if len(made) > 0 {
 		_ = c.store.putLeft(e.task.Name, united(c.store.left(e.task.Name), made)) // without it these files are kept
 	}
+}
+
+// hides reports whether a path has the value of a secret in it.
+func (c *Cache) hides(p string) bool {
+	_, found := c.Secrets.Find([]byte(p))
+	return found
+}
+
+// hidden returns why nothing of these files is stored, "" if it may be.
+func (c *Cache) hidden(lists ...[]reapi.File) string {
+	for _, list := range lists {
+		for _, f := range list {
+			if name, found := c.Secrets.Find([]byte(f.Path + "\n" + f.Link)); found {
+				return fmt.Sprintf("the name of a file, or a link, has the value of the secret %s in it", name)
+			}
+		}
+	}
+	return ""
 }
 
 // Changed must be called when a task has ended that Restore did not replace: it may have changed the tree.

@@ -69,6 +69,9 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 			c.leaves(e, outputs)
 		}
 	}()
+	if e.NotStored = c.hidden(inputs, outputs); e.NotStored != "" {
+		return nil
+	}
 	e.NotStored = c.changed(ctx, e, s, v, inputs, root)
 	e.Unchanged = new(e.NotStored == "")
 	e.Undeclared = c.undeclared(e, s, inputs)
@@ -122,6 +125,9 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 		return
 	}
 	c.leaves(e, outputs)
+	if c.hidden(inputs) != "" {
+		return
+	}
 	blobs := map[reapi.Digest][]byte{}
 	root := reapi.Directories(inputs, func(_ string, d reapi.Digest, b []byte) { blobs[d] = slices.Clone(b) })
 	e.Unchanged = new(c.changed(ctx, e, nil, v, inputs, root) == "")
@@ -351,7 +357,7 @@ func (c *Cache) keepFile(f reapi.File) error {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	return c.store.write(f.Digest, file)
+	return c.store.write(f.Digest, c.Secrets.Checked(file))
 }
 
 // madeFolder is the digest of a folder in a baseline.

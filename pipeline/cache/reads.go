@@ -4,8 +4,10 @@ package cache
 // those that are declared.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,6 +92,11 @@ func (c *Cache) gathered(ctx context.Context, e *Entry) (*reads.Seen, error) {
 			return nil, err
 		}
 		s = end()
+		for _, p := range slices.Concat(s.Files, s.Names, s.Listed, s.Made) {
+			if name, found := c.Secrets.Find([]byte(p)); found {
+				s.WhyNot = cmp.Or(s.WhyNot, fmt.Sprintf("it uses a path that has the value of the secret %s in it", name))
+			}
+		}
 	}
 	return &s, nil
 }

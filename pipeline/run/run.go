@@ -156,6 +156,7 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 	}
 	if c := r.Cache; c != nil {
 		c.Config, c.Describe, c.Ask, c.Run = r.Config, r.Tasks.Describe, r.Tasks.Ask, draft.ID
+		c.Secrets = r.Tasks.Redact
 		defer func() { _ = c.Close() }() // what is not remembered is read again
 	}
 	var broken error

@@ -27,11 +27,12 @@ import (
 
 // A Memory is what a walk of the tree found, kept for the next one: files that did not change are not read again.
 type Memory struct {
-	Cache  string // the folder of the cache, which git may track nothing of
-	Dir    string // where it is stored
-	Root   string // of the tree
-	named  index  // of all tasks: what is walked although git ignores it
-	wanted index  // of all tasks: nothing else is read
+	Cache  string                 // the folder of the cache, which git may track nothing of
+	Dir    string                 // where it is stored
+	Root   string                 // of the tree
+	Hides  func(path string) bool // what may not be stored, not even its name; nil: nothing
+	named  index                  // of all tasks: what is walked although git ignores it
+	wanted index                  // of all tasks: nothing else is read
 	wants  [2][]Pattern
 	known  *tree.Manifest
 	ignore ignoreList
@@ -124,11 +125,15 @@ func (m *Memory) Save() error {
 		return nil
 	}
 	var b bytes.Buffer
-	if err := m.known.Save(&b, m.Root, process.Self().Boot, secretFile); err != nil {
+	hides := func(p string) bool { return m.Hides != nil && m.Hides(p) }
+	if err := m.known.Save(&b, m.Root, process.Self().Boot, func(p string) bool { return secretFile(p) || hides(p) }); err != nil {
 		return err
 	}
 	m.stale = false
 	ignore := m.ignore
+	if slices.ContainsFunc(ignore.Top, hides) || slices.ContainsFunc(ignore.Repos, hides) {
+		ignore = ignoreList{} // git is asked again
+	}
 	ignore.Top, ignore.Repos = each(ignore.Top, Text), each(ignore.Repos, Text)
 	return errors.Join(
 		recordfile.Write(filepath.Join(m.Dir, "walk"), b.Bytes(), false),
