@@ -80,6 +80,7 @@ type Cache struct {
 	seen   *files.View       // nil: the tree may have changed since the last walk
 	parts  int               // how often a part of the tree was walked since it may have changed
 	claims map[string]string // path of an output: the task that made it in this run
+	ran    map[string]bool   // tasks of this run that were carried out, or whose outputs were put back
 
 	foreseen map[string][]reapi.File // with Peek: what the outputs of a task will be that has a hit, where they are not that yet
 }

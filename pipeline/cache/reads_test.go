@@ -293,6 +293,23 @@ func TestTools(t *testing.T) {
 	if got := look(false); got != "miss: program join: another version" {
 		t.Error(got)
 	}
+	// A task before it may install another version.
+	c = cached(false)
+	asked = 0
+	p.config.Tasks[0].DependsOn = []string{"install"}
+	p.config.Tasks = append(p.config.Tasks, &pipeline.Task{Name: "install"}, &pipeline.Task{Name: "other"})
+	for _, step := range []struct {
+		ran   string
+		asked int
+	}{{"", 1}, {"", 1}, {"other", 1}, {"install", 2}, {"", 2}} {
+		if step.ran != "" {
+			c.Ran(p.config.Task(step.ran))
+		}
+		if c.Look(t.Context(), p.config.Tasks[0]); asked != step.asked {
+			t.Errorf("after %q it was asked %d times", step.ran, asked)
+		}
+	}
+	must(t, c.Close())
 	says = ""
 	if got := look(false); got != `off: tools: "join -v": exit 1` {
 		t.Error(got)

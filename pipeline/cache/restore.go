@@ -62,6 +62,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	wrote, changed, err := c.replace(v, e, last)
 	if changed {
 		c.Changed()
+		c.Ran(e.task)
 	}
 	if err != nil {
 		return err

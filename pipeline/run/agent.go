@@ -82,7 +82,7 @@ func (w *walker) step(t *pipeline.Task, text string) {
 }
 
 // answerable returns why the answer of an agent task may not be written to its file; nil: it may, or there is none.
-// What a person wrote is never replaced: git tracks it, or it is no file.
+// A file that git tracks is never replaced, nor what is no file.
 func (w *walker) answerable(ctx context.Context, t *pipeline.Task) error {
 	if t.Agent == nil || t.Agent.StdoutTo == "" {
 		return nil

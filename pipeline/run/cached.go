@@ -68,6 +68,7 @@ func (w *walker) store(ctx context.Context, t *pipeline.Task, e *cache.Entry, go
 	if w.r.Cache == nil {
 		return
 	}
+	w.r.Cache.Ran(t)
 	dead := w.dead(t)
 	switch {
 	case e != nil && dead != nil: // the key does not tell what it was made of

@@ -104,7 +104,6 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	}
 	box := sandbox.Box{Tier: sandbox.None, Secrets: true}
 	retried := func(attempt int, before record.Task) { w.retried(t, attempt, before) }
-	// got.Error has the error's text
 	out := &output{w, t, log}
 	got, ok, entry := w.cached(ctx, t, out)
 	if !ok {
@@ -121,6 +120,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 			got = w.agent(ctx, t, out)
 		default:
 			w.runs(t)
+			// got.Error has the error's text
 			got, _ = w.r.Tasks.Watched(ctx, w.r.Config.Root, t, box, out, task.Watch{Retried: retried, Seen: entry.See()})
 		}
 	}

@@ -282,7 +282,7 @@ func (p *plan) writable() error {
 func acceptedFlags(p *fix.Proposal, files []string, o Options) ([]string, error) {
 	var ids, missing []string
 	for _, f := range p.Flags {
-		if f.Path != nil && o.some() && !slices.Contains(files, *f.Path) {
+		if f.Path != nil && o.some() && !slices.ContainsFunc(files, func(p string) bool { return fix.AsStored(p) == *f.Path }) {
 			continue // its file is not applied
 		}
 		if slices.Contains(o.Accept, f.ID) || slices.Contains(o.Accept, f.Rule) {

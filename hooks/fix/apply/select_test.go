@@ -366,3 +366,25 @@ func TestTheRestIsNotDirty(t *testing.T) {
 		t.Error("git thinks that it merges")
 	}
 }
+
+// A flag on a file of a part of the patch has to be accepted, also where its name is no UTF-8, which the record cannot
+// hold; those on other files need not.
+func TestFlagsOfSelected(t *testing.T) {
+	t.Parallel()
+	p := &fix.Proposal{}
+	p.Flags = []fix.Flag{{ID: "f1", Rule: "catch_all", Path: new(fix.AsStored("a\xff"))}, {ID: "f2", Rule: "placeholder", Path: new("b")}}
+	for _, c := range []struct {
+		files, accept []string
+		want          string
+	}{
+		{[]string{"a\xff"}, nil, "f1"},
+		{[]string{"a\xff"}, []string{"f1"}, ""},
+		{[]string{"b"}, []string{"f1"}, "f2"},
+		{[]string{"c"}, nil, ""},
+	} {
+		_, err := acceptedFlags(p, c.files, Options{Files: c.files, Accept: c.accept})
+		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q, accepted %q: %v", c.files, c.accept, err)
+		}
+	}
+}

@@ -184,7 +184,7 @@ func (w *worktree) stage(temp string, f *patch.File, perm uint32, exact bool) er
 	})
 }
 
-// give gives a staged file to the owner of what is at name, or of the folder that it will be in, where root writes into
+// give gives a staged file, or a new folder, to the owner of what is at name, or of the folder that it will be in, where root writes into
 // the tree of somebody else. Not all file systems and user namespaces allow that: then it stays root's.
 func (w *worktree) give(temp, name string) error {
 	if os.Geteuid() != 0 {
@@ -198,7 +198,14 @@ func (w *worktree) give(temp, name string) error {
 		return err
 	}
 	return w.in(temp, func(dir int, base string) error {
-		_ = unix.Fchownat(dir, base, int(like.Uid), int(like.Gid), unix.AT_SYMLINK_NOFOLLOW)
+		var was unix.Stat_t
+		if err := unix.Fstatat(dir, base, &was, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return err
+		}
+		err := unix.Fchownat(dir, base, int(like.Uid), int(like.Gid), unix.AT_SYMLINK_NOFOLLOW)
+		if err == nil && was.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 { // the kernel cleared these
+			return unix.Fchmodat(dir, base, uint32(was.Mode)&0o7777, 0) //nolint:unconvert // 16 bits on macOS
+		}
 		return nil
 	})
 }
@@ -268,10 +275,13 @@ func (w *worktree) mkdir(name string, perm uint32, exact bool) error {
 		}
 		return unix.Fchmodat(dir, base, perm, 0)
 	})
-	if errors.Is(err, unix.EEXIST) {
+	switch {
+	case errors.Is(err, unix.EEXIST):
 		return nil
+	case err != nil:
+		return err
 	}
-	return err
+	return w.give(name, path.Dir(name))
 }
 
 // writable returns an error if a folder takes no new names.
