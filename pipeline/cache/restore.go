@@ -119,6 +119,9 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 			if !ok || madeDigest(now) != last.Made[p] {
 				continue
 			}
+			if v.Outdated(c.Config.Root, p) {
+				return wrote, changed, errors.New(p + " changed meanwhile")
+			}
 			changed = true
 			if err := dirs.make(path.Dir(p)); err != nil {
 				return wrote, true, err
@@ -137,6 +140,9 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 		}
 		if what := inTheWay(v, f, now, gone); what != "" {
 			return wrote, changed, errors.New(what)
+		}
+		if !gone[f.Path] && v.Outdated(c.Config.Root, f.Path) {
+			return wrote, changed, errors.New(f.Path + " changed meanwhile")
 		}
 		changed, wrote[f.Path] = true, true
 		if err := dirs.make(path.Dir(f.Path)); err != nil {

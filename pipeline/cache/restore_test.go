@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -123,6 +124,39 @@ func TestFolderModes(t *testing.T) {
 	}
 	if got := p.read("top/out/locked/below/file"); got != "top/out/locked/below" {
 		t.Error(got)
+	}
+}
+
+// What somebody writes after the tree was looked at stays: the task has to run.
+func TestRestoreMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, written := range []string{"gen/a", "gen/b", "gen/link"} {
+		root := t.TempDir()
+		p := newProject(t, root, filepath.Join(t.TempDir(), "cache"), &pipeline.Task{Name: "gen", Inputs: []string{"src"}, Outputs: []string{"gen/**"}})
+		for i, makes := range []string{"gen/a", "gen/b"} {
+			p.write("src", fmt.Sprint(i))
+			c := p.cache()
+			e := c.Look(t.Context(), p.config.Tasks[0])
+			must(t, os.RemoveAll(filepath.Join(root, "gen")))
+			p.write(makes, "made")
+			must(t, os.Symlink(makes, filepath.Join(root, "gen/link")))
+			must(t, os.WriteFile(p.log, nil, 0o600))
+			must(t, c.Store(t.Context(), e, p.log, 0))
+			must(t, c.Close())
+			if e.NotStored != "" {
+				t.Fatal(e.NotStored)
+			}
+		}
+		p.write("src", "0")
+		c := p.cache()
+		e := c.Look(t.Context(), p.config.Tasks[0])
+		must(t, os.RemoveAll(filepath.Join(root, written)))
+		p.write(written, "mine")
+		_, _, _, err := c.Restore(t.Context(), e)
+		if got := p.read(written); got != "mine" || err == nil || !strings.Contains(err.Error(), written+" changed meanwhile") {
+			t.Errorf("%s: %q, %v", written, got, err)
+		}
+		must(t, c.Close())
 	}
 }
 

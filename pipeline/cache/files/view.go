@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"golang.org/x/sys/unix"
 )
 
 // A View is what the tree had at one moment: what git does not ignore, and what patterns name below ignored folders.
@@ -90,6 +92,24 @@ func (v *View) Find(p string) (reapi.File, bool) {
 		return reapi.File{}, false
 	}
 	return v.files[i], true
+}
+
+// Outdated reports whether a path of root has a file now that is not the one that v was made of.
+func (v *View) Outdated(root, p string) bool {
+	at := filepath.Join(root, filepath.FromSlash(p))
+	var now unix.Stat_t
+	err := unix.Lstat(at, &now)
+	i, ok := v.place(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+		return false
+	case err != nil || !ok:
+		return err != nil || now.Mode&unix.S_IFMT != unix.S_IFDIR
+	case v.files[i].Link != "": // when a link was changed is not known
+		text, _ := os.Readlink(at)
+		return text != v.files[i].Link
+	}
+	return now.Mode&unix.S_IFMT != unix.S_IFDIR && now.Ctim.Nano() != v.changed[i]
 }
 
 // Ignored reports whether git ignores a file that was found.
