@@ -244,8 +244,27 @@ type runJournal struct {
 	dir    string // of the fixes
 	lines  [][]byte
 	traces map[string][]Trace
-	gone   bool // there is none
+	sealed map[string]sealing // by the name of the fix
+	gone   bool               // there is none
 	err    error
+}
+
+// A sealing is the line of a journal that tells the digest of a record.
+type sealing struct {
+	Type   string `json:"type"`
+	Fix    string `json:"fix"`    // name
+	Digest string `json:"digest"` // of <name>.json
+	line   int    // of events.jsonl
+}
+
+// unchanged returns an error if the record of a fix is not the one that was sealed. digest is that of the record.
+func (j *runJournal) unchanged(name, digest string) error {
+	s, known := j.sealed[name]
+	if !known || s.Digest == digest { // versions before the journal told of none
+		return nil
+	}
+	return fmt.Errorf("%w: %s is not the record that line %d of %s tells of: it was changed; restore it, or run heal again",
+		ErrDamaged, filepath.Join(j.dir, name+".json"), s.line, EventsFile)
 }
 
 // readRunJournal reads a journal. Its faults are returned by of, for each fix.
@@ -259,6 +278,14 @@ func readRunJournal(dir string) *runJournal {
 	}
 	if err == nil {
 		j.traces, err = Traces(filepath.Dir(dir), c)
+	}
+	for i, line := range c.Lines {
+		if s := (sealing{line: i + 1}); bytes.Contains(line, []byte(`"type":"sealed"`)) && json.Unmarshal(line, &s) == nil && s.Type == "sealed" {
+			if j.sealed == nil {
+				j.sealed = map[string]sealing{}
+			}
+			j.sealed[s.Fix] = s
+		}
 	}
 	if err != nil {
 		j.err = fmt.Errorf("%w: %s: %w", ErrDamaged, j.path(), err)

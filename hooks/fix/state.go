@@ -32,7 +32,7 @@ type StateChange struct {
 // Details of an apply; each is absent where it is empty.
 type Details struct {
 	Hunks       []Part   `json:"hunks,omitempty"`        // files of which only some hunks were selected
-	Wrote       []Wrote  `json:"wrote,omitempty"`        // files whose contents are not those of the record
+	Wrote       []Wrote  `json:"wrote,omitempty"`        // files whose contents were not those of the record, or were there already
 	Merged      []string `json:"merged,omitempty"`       // files that were merged three ways
 	Edited      bool     `json:"edited,omitempty"`       // a person edited the patch first
 	PatchDigest string   `json:"patch_digest,omitempty"` // of the edited patch
@@ -51,7 +51,7 @@ func (w Wrote) FullPath() string { return FullPath(w.Path, w.PathBytes) }
 
 // ReadState reads and checks what people did with a fix. path is of its state file, anchor the digest of its record.
 // A missing file is no state change, if the journal of the hooks has none. Where the journal has more or others, the
-// error is ErrDamaged; what is known is returned all the same.
+// error is ErrDamaged, also where the record is not the one that was sealed; what is known is returned all the same.
 func ReadState(path, anchor string) ([]StateChange, error) {
 	// The journal first: AddState writes the two in the other order.
 	return readRunJournal(filepath.Dir(path)).readState(path, anchor)
@@ -83,6 +83,9 @@ func (j *runJournal) readState(path, anchor string) ([]StateChange, error) {
 	}
 	if traced != nil {
 		return all, traced
+	}
+	if err := j.unchanged(strings.TrimSuffix(filepath.Base(path), StateSuffix), anchor); err != nil {
+		return all, err
 	}
 	for _, t := range traces {
 		if t.Lines > int64(len(all)) { // the line is gone, but not what became of the fix

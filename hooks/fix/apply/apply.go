@@ -64,6 +64,7 @@ type Applied struct {
 	Merged  []string   // those of Files that were merged three ways
 	Dirty   []string   // those of Files with uncommitted changes, which AllowDirty overwrote
 	Since   []string   // those of Files that hold what was applied before, and were edited elsewhere since
+	Found   []string   // those of Files that somebody had made so before the apply: neither apply nor revert writes them
 	At      string     // when Since were applied; empty without Since
 	Edited  bool
 	Rest    bool // after this, a part of the fix is still not applied
@@ -111,7 +112,7 @@ func (p *plan) done() Applied {
 	after := fix.StateChange{To: fix.Applied, Files: asStored(p.files), Details: p.Details}
 	is, _ := fix.DispositionOf(&p.Fix, append(slices.Clone(p.changes), after))
 	done := Applied{
-		Files: p.files, Already: len(p.moves) == 0, Parts: p.Hunks, Merged: p.Merged, Dirty: p.dirty, Since: p.since,
+		Files: p.files, Already: len(p.moves) == 0, Parts: p.Hunks, Merged: p.Merged, Dirty: p.dirty, Since: p.since, Found: p.found,
 		Edited: p.Edited, Rest: is != fix.Applied,
 	}
 	if p.kind == toApply {

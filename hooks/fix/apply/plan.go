@@ -35,6 +35,7 @@ type plan struct {
 	fix.Details          // for the record
 	dirty       []string // paths with uncommitted changes that are overwritten
 	since       []string // paths that hold what was applied, and were edited elsewhere since
+	found       []string // paths that were as the patch makes them before the apply
 	moves       []move   // what is not in place yet, sorted by path; empty: nothing is to be written
 }
 
@@ -149,6 +150,10 @@ func (p *plan) compare(ctx context.Context, fixes *fix.Store) error {
 			p.move(t, now, o)
 		case o.since:
 			p.since = append(p.since, t.path)
+		case o.before:
+			p.found = append(p.found, t.path)
+		case p.kind == toApply && !t.recorded() && !now.dir:
+			p.noteFound(t, now)
 		}
 	}
 	var blocked []string
@@ -190,6 +195,13 @@ func (p *plan) move(t *target, now node, o outcome) {
 	if !t.back && (!equal(w.Before, t.before) || !equal(w.After, t.after)) {
 		p.Wrote = append(p.Wrote, w)
 	}
+}
+
+// noteFound notes that a path was as it is to be before: a revert leaves it so.
+func (p *plan) noteFound(t *target, now node) {
+	p.found = append(p.found, t.path)
+	is := fix.ContentOf(now.file)
+	p.Wrote = append(p.Wrote, fix.Wrote{Path: t.path, PathBytes: fix.RawPath(t.path), Before: is, After: is})
 }
 
 // recorded reports whether all that is selected is recorded as applied.

@@ -27,6 +27,7 @@ type target struct {
 type outcome struct {
 	there   bool
 	since   bool        // it is there, and the file was edited elsewhere since it was applied
+	before  bool        // of a revert: it was so before the apply, which wrote nothing
 	to      *patch.File // what is written; nil: the path is removed
 	merged  bool
 	why     string
@@ -47,6 +48,16 @@ func (t *target) outcome(ctx context.Context, now node) (outcome, error) {
 		return t.outcomeEdited(ctx, now)
 	}
 	from, to := t.ends()
+	if t.back {
+		if before, ok := t.original(); ok && t.asLeft(now) { // not what others had done of the patch before it was applied
+			if now.is(before) {
+				return outcome{there: true, before: !now.is(to)}, nil
+			}
+			if to, ok := t.contents(before); ok {
+				return outcome{to: to}, nil
+			}
+		}
+	}
 	switch {
 	case now.is(to) && !now.is(from):
 		return outcome{there: true}, nil
@@ -59,11 +70,6 @@ func (t *target) outcome(ctx context.Context, now node) (outcome, error) {
 	}
 	if has, ok := t.partsIn(now); ok {
 		return t.splice(now, has)
-	}
-	if t.back {
-		if to, ok := t.original(now); ok {
-			return outcome{to: to}, nil
-		}
 	}
 	done := !t.back && t.recorded()
 	if !t.threeWay && !done {
@@ -133,10 +139,10 @@ func (t *target) recorded() bool { return t.extent().Has(t.parts) }
 // unchanged reports whether a path is as the last apply left it, and all that is selected was written then. Earlier
 // applies count as long as each left what the next one found: else somebody may have taken their part out by hand.
 func (t *target) unchanged(now node) bool {
-	steps := t.history[t.path]
-	if len(steps) == 0 || !now.is(steps[len(steps)-1].After) {
+	if !t.asLeft(now) {
 		return false
 	}
+	steps := t.history[t.path]
 	var wrote fix.Extent
 	for i, s := range slices.Backward(steps) {
 		if s.part == nil {
@@ -150,19 +156,25 @@ func (t *target) unchanged(now node) bool {
 	return wrote.Has(t.parts)
 }
 
-// original returns what a path held before the first apply, if it is as the last one left it and nobody edited it
-// between two of them.
-func (t *target) original(now node) (*patch.File, bool) {
+// asLeft reports whether a path is as the last apply left it.
+func (t *target) asLeft(now node) bool {
 	steps := t.history[t.path]
-	if len(steps) == 0 || !now.is(steps[len(steps)-1].After) {
-		return nil, false
-	}
+	return len(steps) > 0 && now.is(steps[len(steps)-1].After)
+}
+
+// original returns what a path held before the first apply; nil: it was not there. It is not known where somebody edited
+// it between two of them.
+func (t *target) original() (_ *fix.Content, ok bool) {
+	steps := t.history[t.path]
 	for i := 1; i < len(steps); i++ {
 		if !equal(steps[i-1].After, steps[i].Before) {
 			return nil, false
 		}
 	}
-	return t.contents(steps[0].Before)
+	if len(steps) == 0 {
+		return nil, false
+	}
+	return steps[0].Before, true
 }
 
 // addsBelow reports whether the patch, or its way back, adds something below the path.

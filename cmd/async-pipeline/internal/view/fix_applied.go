@@ -81,11 +81,15 @@ func (s *Screen) Reverted(p *fix.Proposal, a apply.Applied, dry bool, again stri
 	if n := len(a.Files); p.Patch != nil && n < len(p.Patch.Files) {
 		what = fmt.Sprintf("%d of %s of %s", n, english.Count(len(p.Patch.Files), "file"), what)
 	}
+	why := "; its changes are not in the tree"
+	if len(a.Found) > 0 {
+		why = "; what is in the tree was there before fix apply, and stays"
+	}
 	switch {
 	case a.Already && dry:
-		s.head(&b, "would record as reverted: "+what+"; its changes are not in the tree")
+		s.head(&b, "would record as reverted: "+what+why)
 	case a.Already:
-		s.head(&b, "recorded as reverted: "+what+"; its changes are not in the tree")
+		s.head(&b, "recorded as reverted: "+what+why)
 	case dry:
 		s.head(&b, "would revert "+what+":")
 	default:
@@ -173,7 +177,7 @@ func (s *Screen) worked(b *strings.Builder, a apply.Applied) {
 	for _, r := range []struct {
 		paths []string
 		word  string
-	}{{a.Since, "edited since"}, {a.Merged, "merged"}, {a.Dirty, "over uncommitted changes"}} {
+	}{{a.Since, "edited since"}, {a.Merged, "merged"}, {a.Dirty, "over uncommitted changes"}, {a.Found, "as it was before"}} {
 		for _, path := range r.paths {
 			words[path] = append(words[path], r.word)
 		}
