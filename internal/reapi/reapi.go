@@ -40,6 +40,9 @@ type File struct {
 	// Mode has the permissions of a file of a Result that not everybody may read; 0: those of a new file. The Directories of
 	// an input root have none.
 	Mode fs.FileMode
+
+	// Found is true of a file or link of a Result that was there before the task ran, and that it did not make.
+	Found bool
 }
 
 // Same reports whether two files of one path are alike. Who may read them does not count.

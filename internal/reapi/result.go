@@ -22,8 +22,9 @@ type Result struct {
 	Made   int64  // when it ended, in seconds since 1970: execution_metadata.worker_completed_timestamp
 }
 
-// Encode writes output_files = 2 (node_properties = 7, there unix_mode = 3, where not everybody may read it), output_directories = 3 (for empty folders, and for those of
-// Closed), stdout_digest = 6, execution_metadata = 9, output_symlinks = 12.
+// Encode writes output_files = 2 (node_properties = 7, there unix_mode = 3, where not everybody may read it, and a property
+// found), output_directories = 3 (for empty folders, and for those of Closed), stdout_digest = 6, execution_metadata = 9,
+// output_symlinks = 12 (node_properties = 4).
 func (r Result) Encode() []byte {
 	var files, folders, links []byte
 	trees := map[string]Digest{}
@@ -33,14 +34,18 @@ func (r Result) Encode() []byte {
 		case f.Folder:
 			trees[f.Path] = DigestOf(appendBytes(nil, 1, nil)) // a Tree with an empty root
 		case f.Link != "":
-			links = appendBytes(links, 12, appendText(at, 2, f.Link))
+			at = appendText(at, 2, f.Link)
+			if f.Found {
+				at = appendBytes(at, 4, properties(0, true))
+			}
+			links = appendBytes(links, 12, at)
 		default:
 			at = appendDigest(at, 2, f.Digest)
 			if f.Executable {
 				at = appendNumber(at, 4, 1)
 			}
-			if f.Mode != 0 {
-				at = appendBytes(at, 7, properties(f.Mode))
+			if f.Mode != 0 || f.Found {
+				at = appendBytes(at, 7, properties(f.Mode, f.Found))
 			}
 			files = appendBytes(files, 2, at)
 		}
@@ -85,7 +90,9 @@ func DecodeResult(b []byte) (Result, error) {
 				case inner == 4 && number == 2:
 					f.Executable = v.number != 0
 				case inner == 7 && number == 2:
-					f.Mode, err = decodeMode(v.bytes)
+					f.Mode, f.Found, err = decodeProperties(v.bytes)
+				case inner == 4 && number == 12:
+					_, f.Found, err = decodeProperties(v.bytes)
 				}
 				return err
 			})
@@ -150,15 +157,23 @@ func DecodeResult(b []byte) (Result, error) {
 	return r, err
 }
 
-// properties returns NodeProperties with unix_mode = 3, a UInt32Value.
-func properties(mode fs.FileMode) []byte {
-	return appendBytes(nil, 3, appendNumber(nil, 1, uint64(mode)))
+// properties returns NodeProperties: properties = 1, one that is called found, and unix_mode = 3, a UInt32Value.
+func properties(mode fs.FileMode, found bool) (b []byte) {
+	if found {
+		b = appendBytes(b, 1, appendText(nil, 1, foundProperty))
+	}
+	if mode != 0 || !found {
+		b = appendBytes(b, 3, appendNumber(nil, 1, uint64(mode)))
+	}
+	return b
 }
+
+const foundProperty = "found"
 
 // closedTree returns the digest of a Tree whose root, a Directory, has nothing but node_properties = 5 with a mode. What
 // is in the folder is listed by itself.
 func closedTree(mode fs.FileMode) Digest {
-	return DigestOf(appendBytes(nil, 1, appendBytes(nil, 5, properties(mode))))
+	return DigestOf(appendBytes(nil, 1, appendBytes(nil, 5, properties(mode, false))))
 }
 
 // closedModes returns the modes of closedTree. They are so few that the digest tells the mode, and nobody needs the blob.
@@ -175,20 +190,24 @@ var closedModes = sync.OnceValue(func() map[Digest]fs.FileMode {
 // IsClosed reports whether a folder of a mode keeps anything from its group or others that new folders give them.
 func IsClosed(mode fs.FileMode) bool { return mode&0o055 != 0o055 }
 
-// decodeMode returns the unix_mode of NodeProperties, if they have one and not everybody may read.
-func decodeMode(b []byte) (mode fs.FileMode, err error) {
+// decodeProperties returns the unix_mode of NodeProperties, if they have one and not everybody may read, and whether there
+// is a property that is called found.
+func decodeProperties(b []byte) (mode fs.FileMode, found bool, err error) {
 	err = fields(b, func(number uint64, v value) error {
-		if number != 3 {
+		if number != 1 && number != 3 {
 			return nil
 		}
-		return fields(v.bytes, func(number uint64, v value) error {
-			if number == 1 {
+		return fields(v.bytes, func(inner uint64, v value) error {
+			switch {
+			case inner == 1 && number == 3:
 				mode = Restricted(fs.FileMode(v.number & 0o777))
+			case inner == 1:
+				found = found || string(v.bytes) == foundProperty
 			}
 			return nil
 		})
 	})
-	return mode, err
+	return mode, found, err
 }
 
 // Restricted returns the permissions of a mode if not everybody may read, else 0.

@@ -472,10 +472,11 @@ func (c *Cache) find(v *files.View, t *pipeline.Task, key string) (reapi.Result,
 		}
 	}
 	for _, f := range r.Files {
-		if f.Folder || f.Link != "" {
-			continue
-		}
-		if now, ok := v.Find(f.Path); ok && now.Same(f) {
+		now, ok := v.Find(f.Path)
+		switch same := ok && now.Same(f); {
+		case f.Found && !same:
+			return r, fmt.Errorf("%s, which is among its outputs and which it did not make, changed", f.Path)
+		case f.Folder || f.Link != "" || same:
 			continue
 		}
 		if t.Cache.NoOutputs {

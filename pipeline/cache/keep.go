@@ -101,7 +101,7 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 	err = c.claim(e.task, outputs)
 	c.mu.Unlock()
 	if err == nil {
-		err = c.keep(e, blobs, outputs, v.Closed(e.task.Outputs, outputs), log, took)
+		err = c.keep(e, blobs, c.withFound(e, v, outputs), v.Closed(e.task.Outputs, outputs), log, took)
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) && strings.HasPrefix(at.Path, c.Dir) {
@@ -284,6 +284,18 @@ func (c *Cache) taken(e *Entry, outputs []reapi.File) string {
 	return ""
 }
 
+// withFound returns the outputs of a task that has just run, with those marked that it found and did not make: what
+// somebody put among them is not to be brought back. Of what an earlier run made that is not said, nor of what the task
+// wrote as it was before.
+func (c *Cache) withFound(e *Entry, v *files.View, outputs []reapi.File) []reapi.File {
+	marked := slices.Clone(outputs)
+	made := united(c.store.left(e.task.Name), madeSince(e, outputs, c.last(e.task)))
+	for i, f := range marked {
+		marked[i].Found = !f.Folder && made[f.Path] == "" && !v.Differs(e.view, f.Path)
+	}
+	return marked
+}
+
 // keep writes a result to the store, the action last.
 func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []reapi.File, log string, took time.Duration) error {
 	for _, b := range blobs {
@@ -310,7 +322,7 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 		}
 		r.Beside = append(r.Beside, reapi.File{Path: name, Digest: d})
 	}
-	contents := slices.DeleteFunc(slices.Clone(outputs), func(f reapi.File) bool { return f.Folder || f.Link != "" || e.task.Cache.NoOutputs })
+	contents := slices.DeleteFunc(slices.Clone(outputs), func(f reapi.File) bool { return f.Folder || f.Found || f.Link != "" || e.task.Cache.NoOutputs })
 	if err := inParts(contents, c.keepFiles); err != nil {
 		return err
 	}

@@ -32,12 +32,6 @@ func TestFolderModes(t *testing.T) {
 		"top": 0o700, "top/out": 0o750, "top/out/empty": 0o700, "top/out/locked": 0o500, "top/out/locked/below": 0o550,
 		"top/out/open": 0o755, "top/out/through": 0o711, "top/out/seen": 0o744, "flat": 0o700, "flat/empty": 0o700, "flat/full": 0o700,
 	}
-	for _, dir := range []string{"top/out/locked/below", "top/out/open", "top/out/through", "flat/full"} {
-		p.write(dir+"/file", dir)
-	}
-	for _, dir := range []string{"top/out/empty", "top/out/seen", "flat/empty"} {
-		must(t, os.Mkdir(filepath.Join(root, dir), 0o755))
-	}
 	t.Cleanup(func() {
 		for dir := range made {
 			_ = os.Chmod(filepath.Join(root, dir), 0o755)
@@ -72,10 +66,22 @@ func TestFolderModes(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	p.write("top/out/out", "") // carry writes them, but for their modes
-	p.write("flat/*", "")
+	c := p.cache()
+	e := c.Look(t.Context(), p.config.Tasks[0])
+	for _, dir := range []string{"top/out/locked/below", "top/out/open", "top/out/through", "flat/full"} {
+		p.write(dir+"/file", dir)
+	}
+	for _, dir := range []string{"top/out/empty", "top/out/seen", "flat/empty"} {
+		must(t, os.Mkdir(filepath.Join(root, dir), 0o755))
+	}
 	chmod(made)
-	passes(1)
+	p.runs++
+	must(t, os.WriteFile(p.log, []byte("log of "+p.joined(p.config.Tasks[0])), 0o600))
+	must(t, c.Store(t.Context(), e, p.log, 0))
+	must(t, c.Close())
+	if e.NotStored != "" {
+		t.Fatal(e.NotStored)
+	}
 
 	// Made anew.
 	chmod(writable)
@@ -108,8 +114,8 @@ func TestFolderModes(t *testing.T) {
 
 	// So is one that another result lacks, and what only that one has is removed.
 	p.write("src", "2")
-	c := p.cache()
-	e := c.Look(t.Context(), p.config.Task("gen"))
+	c = p.cache()
+	e = c.Look(t.Context(), p.config.Task("gen"))
 	chmod(writable)
 	must(t, os.Remove(filepath.Join(root, "top/out/locked/below/file")))
 	p.write("top/out/locked/below/other", "2")
