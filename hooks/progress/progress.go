@@ -4,6 +4,7 @@ package progress
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,11 +45,13 @@ func (l *Log) Event(kind string, data map[string]any) {
 	}
 }
 
-// Note adds words to the note of the record.
+// Note adds words to the note of the record. What it has already it is not told again.
 func (l *Log) Note(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.note = append(l.note, l.clean(text))
+	if text = l.clean(text); !slices.Contains(l.note, text) {
+		l.note = append(l.note, text)
+	}
 }
 
 // Tidy removes what is no longer needed, and notes what stays behind.

@@ -34,7 +34,9 @@ func (repairer) Keyed() bool  { return false }
 func (repairer) Retry() failure.Policy { return failure.Policy{} }
 
 func (repairer) Turn(_ context.Context, r agent.Request) (agent.Turn, error) {
-	r.Note(agent.Line{Type: "prompt", Data: map[string]any{"text": "repair it"}})
+	if err := r.Note(agent.Line{Type: "prompt", Data: map[string]any{"text": "repair it"}}); err != nil {
+		return agent.Turn{}, err
+	}
 	return agent.Turn{Control: &agent.Control{Outcome: agent.Fixed, Summary: "now it is good"}}, os.WriteFile(filepath.Join(r.Copy, "a"), []byte("good"), 0o600)
 }
 

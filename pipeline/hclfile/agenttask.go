@@ -116,6 +116,7 @@ func (r *tasks) answerFile(b *block) string {
 	}
 	at := b.attrs["stdout_to"].Expr.Range()
 	clean, ok := r.inRoot(s, at, "stdout_to", file)
+	isConfig := func(name string) bool { return strings.EqualFold(path.Base(clean), name) } // some disks ignore case
 	switch first, _, _ := strings.Cut(clean, "/"); {
 	case !ok:
 	case strings.ContainsAny(s, `*?[]{}\!`):
@@ -126,8 +127,8 @@ func (r *tasks) answerFile(b *block) string {
 		r.add(at, "stdout_to is in .async", file)
 	case slices.ContainsFunc(strings.Split(clean, "/"), func(name string) bool { return strings.HasPrefix(strings.ToLower(name), ".git") }):
 		r.add(at, "stdout_to is a file of git's", file)
-	case clean == Name || clean == Name+".json":
-		r.addf(at, file, "stdout_to is %s itself", clean)
+	case isConfig(Name) || isConfig(NameJSON):
+		r.addf(at, file, "stdout_to is %s, and such a file declares tasks", clean)
 	default:
 		return clean
 	}

@@ -64,6 +64,16 @@ func compare(t *testing.T, want map[int][]string, got []pipeline.Error) {
 	}
 }
 
+// The first character may have several bytes.
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": "", "write it": "Write it.", "älter als": "Älter als.", "→ x": "→ x."} {
+		if got := hclfile.Sentence(text); got != want {
+			t.Errorf("of %q it makes %q", text, got)
+		}
+	}
+}
+
 func TestErrorFiles(t *testing.T) {
 	t.Parallel()
 	files, _ := filepath.Glob("testdata/errors/*.hcl")

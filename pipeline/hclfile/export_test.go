@@ -49,6 +49,9 @@ func Illustrations() []Illustration {
 	return all
 }
 
+// Sentence is sentence.
+var Sentence = sentence
+
 // TypeNames lists the types that the reference explains.
 func TypeNames() []string {
 	var all []string

@@ -311,6 +311,9 @@ func (r *reader) tokens(a *hcl.Attribute) int64 {
 	return n
 }
 
+// mostDollars is the highest cap of cost.
+const mostDollars = 1_000_000
+
 // dollars reads a cap of the budget.
 func (r *reader) dollars(a *hcl.Attribute) float64 {
 	v, ok := r.value(a)
@@ -321,12 +324,17 @@ func (r *reader) dollars(a *hcl.Attribute) float64 {
 		r.wrongType(a.Expr.Range(), a.Name, "a number, without quotes", v)
 		return 0
 	}
+	const do = "Leave it out for no cap."
 	f, _ := v.AsBigFloat().Float64()
-	if f <= 0 || f > 1e6 {
-		r.addf(a.Expr.Range(), "Leave it out for no cap.", "%s must be more than nothing", a.Name)
-		return 0
+	switch {
+	case f <= 0:
+		r.addf(a.Expr.Range(), do, "%s must be more than nothing", a.Name)
+	case f > mostDollars:
+		r.addf(a.Expr.Range(), do, "%s must be at most %d", a.Name, mostDollars)
+	default:
+		return f
 	}
-	return f
+	return 0
 }
 
 // exitCodes reads a list of exit codes that are failures, without doubles.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
@@ -331,6 +332,50 @@ func TestUsageOfSilence(t *testing.T) {
 		if got := m.tokens(); (got.Input != nil) != c.known || (got.Output != nil) != c.known {
 			t.Errorf("%s: %+v", c.err.Kind, got)
 		}
+	}
+}
+
+// So it is where we ended the request: the idle limit, the wall clock or a person. What was used before is known.
+func TestUsageOfARequestThatWeEnded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		idle time.Duration
+		end  func(context.Context) (context.Context, context.CancelFunc)
+		kind failure.Kind
+	}{
+		{"idle limit", time.Minute, nil, failure.IdleTimeout},
+		{"wall clock", 0, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 3*time.Minute)
+		}, failure.WallTimeout},
+		{"a person", 0, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(3*time.Minute, cancel)
+			return ctx, cancel
+		}, failure.Cancelled},
+	} {
+		bubble(t, c.name, func(t *testing.T) {
+			d := newDesk(t, step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}, usage: usage(10, 5)})
+			d.script.more = func(int) step { return step{hang: true} }
+			d.Cost = func(string, model.Usage) (float64, bool) { return 0.5, true }
+			d.req.Idle = c.idle
+			ctx := context.Background()
+			if c.end != nil {
+				var cancel context.CancelFunc
+				ctx, cancel = c.end(ctx)
+				defer cancel()
+			}
+			turn := d.turn(ctx)
+			if turn.Kind != c.kind {
+				t.Errorf("kind %q", turn.Kind)
+			}
+			if n := turn.Tokens; n.Input != nil || n.Output != nil || n.AtLeast == nil || *n.AtLeast != 15 {
+				t.Errorf("tokens %+v", n)
+			}
+			if turn.CostUSD != nil || turn.CostAtLeast == nil || *turn.CostAtLeast != 0.5 {
+				t.Errorf("cost %v, at least %v", turn.CostUSD, turn.CostAtLeast)
+			}
+		})
 	}
 }
 

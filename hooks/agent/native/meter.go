@@ -4,6 +4,7 @@ package native
 // zero.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -101,11 +102,15 @@ func (m *meter) add(a model.Answer, err error, notice func(string)) {
 	}
 }
 
-// silent reports whether a request was accepted, as far as is known, and never answered.
+// silent reports whether a request was accepted, as far as is known, and never answered: the model's own limits ended
+// it, or the idle limit of the turn, its wall clock or a person.
 func silent(err error) bool {
 	e, ok := errors.AsType[*model.Error](err)
+	if !ok {
+		return errors.Is(err, errSilent) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	}
 	kinds := []failure.Kind{failure.ColdStartTimeout, failure.IdleTimeout, failure.StreamFailure}
-	return ok && e.Status < 400 && slices.Contains(kinds, e.Kind)
+	return e.Status < 400 && slices.Contains(kinds, e.Kind)
 }
 
 // counted sets the size of the conversation from the provider's count. chars is the size of the request in

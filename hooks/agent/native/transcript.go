@@ -16,15 +16,18 @@ import (
 
 // A transcript removes secrets from what is written down. It belongs to the loop's goroutine.
 type transcript struct {
-	to      func(agent.Line)
+	to      func(agent.Line) error
 	secrets *redact.Set
 }
 
 func (j *transcript) clean(s string) string { return j.secrets.String(s) }
 
-func (j *transcript) note(kind string, data map[string]any) {
+// note writes a line that may be missing.
+func (j *transcript) note(kind string, data map[string]any) { _ = j.write(kind, data) }
+
+func (j *transcript) write(kind string, data map[string]any) error {
 	if j.to == nil {
-		return
+		return nil
 	}
 	for key, v := range data {
 		switch v := v.(type) {
@@ -40,7 +43,7 @@ func (j *transcript) note(kind string, data map[string]any) {
 			}
 		}
 	}
-	j.to(agent.Line{Type: kind, Data: data})
+	return j.to(agent.Line{Type: kind, Data: data})
 }
 
 func (j *transcript) notice(text string) { j.note("notice", map[string]any{"text": text}) }

@@ -112,6 +112,28 @@ task "b" {
     fallback = agent.program # ERROR: fallback must be a list
   }
 }
+task "c" {
+  run = ["true"]
+  on_fail "agent" {
+    use = agent.here
+    budget {
+      attempts   = 1
+      wall_clock = "5m"
+      cost_usd   = 1000000.01 # ERROR: cost_usd must be at most 1000000: Leave it out for no cap
+    }
+  }
+}
+task "d" {
+  run = ["true"]
+  on_fail "agent" {
+    use = agent.here
+    budget {
+      attempts   = 1
+      wall_clock = "5m"
+      cost_usd   = 1000000
+    }
+  }
+}
 agent "two" {
   command = ["./a"]
   cli     = "claude" # ERROR: has a command and a cli

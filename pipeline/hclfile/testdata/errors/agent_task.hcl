@@ -125,7 +125,21 @@ task "itself" {
   agent {
     use       = agent.a
     prompt    = "x"
-    stdout_to = "./PIPELINE.hcl" # ERROR: stdout_to is PIPELINE.hcl itself
+    stdout_to = "./PIPELINE.hcl" # ERROR: stdout_to is PIPELINE.hcl, and such a file declares tasks: Write the name of a file
+  }
+}
+task "included" {
+  agent {
+    use       = agent.a
+    prompt    = "x"
+    stdout_to = "services/api/PIPELINE.hcl" # ERROR: stdout_to is services/api/PIPELINE.hcl, and such a file declares tasks
+  }
+}
+task "in_json" {
+  agent {
+    use       = agent.a
+    prompt    = "x"
+    stdout_to = "services/pipeline.hcl.json" # ERROR: stdout_to is services/pipeline.hcl.json, and such a file declares tasks
   }
 }
 task "one" {
