@@ -77,6 +77,7 @@ func (c Command) Words() []string {
 type EnvVar struct {
 	Name string
 	Text
+	Written bool // PIPELINE.hcl has the value in plain text: it did not come from elsewhere
 }
 
 // A Task is one command, or one agent, and what it needs.

@@ -117,7 +117,7 @@ func (r *commands) env(a *hcl.Attribute) []pipeline.EnvVar {
 		}
 		first[name] = true
 		if t, ok := r.text(v, at, "env "+name); ok {
-			all = append(all, pipeline.EnvVar{Name: name, Text: t})
+			all = append(all, pipeline.EnvVar{Name: name, Text: t, Written: r.says(t.Value)})
 		}
 	}
 	if pairs, diags := hcl.ExprMap(a.Expr); !diags.HasErrors() {

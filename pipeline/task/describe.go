@@ -11,8 +11,30 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 )
 
-// unkeyed are the variables that do not decide what a task makes. PATH counts by the programs that are found in it.
-var unkeyed = []string{"PATH", "HOME", "USER", "TERM", "TMPDIR"}
+// ofMachine are variables that do not count with the values that this machine and its user give them, but with those that
+// the task gives them. PATH counts by the programs that are found in it, too.
+var ofMachine = []string{"PATH", "HOME", "USER", "TERM", "TMPDIR"}
+
+// counted returns what of the value of a variable counts in a key, and whether anything does.
+func (r *Runner) counted(l Layer) (value string, counts bool) {
+	if strings.HasPrefix(l.Name, ours) {
+		return "", false
+	}
+	if !slices.Contains(ofMachine, l.Name) {
+		return l.Value, true
+	}
+	own := r.parsed().set[l.Name]
+	if l.From == fromPerson || l.From == fromSandbox || l.Value == own {
+		return "", false
+	}
+	value = strings.ReplaceAll(l.Value, r.Config.Root, "${path.root}") // elsewhere the same project has the same key
+	if l.Name != "PATH" {
+		return value, true
+	}
+	inherited := filepath.SplitList(own)
+	dirs := slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool { return slices.Contains(inherited, dir) })
+	return strings.Join(dirs, string(filepath.ListSeparator)), len(dirs) > 0
+}
 
 // Describe returns how a task in the tree would be run, for its key in the cache. Errors are those of RunTask that
 // need no process.
@@ -31,10 +53,10 @@ func (r *Runner) Describe(t *pipeline.Task) (cache.Task, error) {
 		return cache.Task{}, err
 	}
 	for _, l := range layers {
-		if slices.Contains(unkeyed, l.Name) || strings.HasPrefix(l.Name, ours) {
-			continue
+		if value, counts := r.counted(l); counts {
+			written := slices.ContainsFunc(t.Env, func(v pipeline.EnvVar) bool { return v.Name == l.Name && v.Written })
+			d.Env = append(d.Env, cache.Variable{Name: l.Name, Value: value, Plain: l.From == fromEnv && written && !l.Secret})
 		}
-		d.Env = append(d.Env, cache.Variable{Name: l.Name, Value: l.Value, Plain: l.From == fromEnv && !l.Secret})
 	}
 	for _, dir := range filepath.SplitList(pathOf(c.Env)) {
 		if !filepath.IsAbs(dir) {
