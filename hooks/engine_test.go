@@ -646,3 +646,20 @@ func TestB45TranscriptCannotBeWritten(t *testing.T) {
 		t.Errorf("%s; %s", show(f.Verdict), show(f.Note))
 	}
 }
+
+// What an agent used counts also where what it left cannot be kept.
+func TestUsedWithoutDifference(t *testing.T) {
+	t.Parallel()
+	a := script("a", metered(func(_ context.Context, r agent.Request) agent.Turn {
+		fixtest.Check(t, os.RemoveAll(r.Top))
+		return agent.Turn{Model: "m", Turns: new(3), Exit: agent.Exit{Code: 4}}
+	}, 30, 12))
+	f := answers(t, t.Context(), pipeline.AgentHook{}, a)
+	row := f.Attempts[0]
+	if f.State != fix.Failed || show(row.Kind) != string(failure.ScratchFailed) || show(row.Model) != "m" || *row.Turns != 3 || *row.ExitCode != 4 {
+		t.Errorf("%s, attempt %+v", f.State, row)
+	}
+	if used := f.Budget.Used; used.Tokens == nil || *used.Tokens != 42 || row.Tokens.Input == nil || *row.Tokens.Input != 30 {
+		t.Errorf("used %v, attempt %+v", used.Tokens, row.Tokens)
+	}
+}
