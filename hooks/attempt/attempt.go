@@ -329,12 +329,13 @@ func (q *Request) rescue(changes []patch.Change, r *Result) error {
 	return nil
 }
 
-// setAside moves a copy whose difference could not be stored to where nobody removes it. The error tells where.
+// setAside moves a copy whose difference could not be stored to where nobody removes it. The error tells where it is.
 func (q *Request) setAside(c *scratch.Copy) error {
 	f := q.Failure
-	to := q.Homes.RescuedAt(f.Run.ID, f.Task.Name, q.Number)
-	if err := q.Base.Keep(c, to); err != nil {
-		return fmt.Errorf("the changes of attempt %d could not be kept as a patch, nor at %s: %w", q.Number, to, err)
+	to, err := q.Homes.Rescue(q.Base, c, f.Run.ID, f.Task.Name, q.Number)
+	if err != nil {
+		q.Homes.Stay = true
+		return fmt.Errorf("the changes of attempt %d could not be kept as a patch, and its copy could not be moved. Take them from %s before async-pipeline is started again: %w", q.Number, c.Dir, err)
 	}
 	return fmt.Errorf("the copy that attempt %d worked in is kept at %s", q.Number, to)
 }
