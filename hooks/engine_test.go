@@ -647,6 +647,27 @@ func TestB45TranscriptCannotBeWritten(t *testing.T) {
 	}
 }
 
+// What takes back a verdict afterwards takes back that of the attempt too.
+func TestVerdictOfAttempt(t *testing.T) {
+	t.Parallel()
+	hook := pipeline.AgentHook{Use: "a", Budget: pipeline.Budget{Attempts: 1, WallClock: 2 * time.Minute}}
+	config, store, run := fixtest.Failing(t, &hook)
+	a := script("a", func(ctx context.Context, r agent.Request) agent.Turn {
+		fixtest.Put(t, config.Root, "more", "f:of somebody else")
+		return writes("good", said)(ctx, r)
+	})
+	e := &Engine{
+		Config: config, Store: store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"),
+		Tier: sandbox.None, Agents: map[string]agent.Agent{"a": a}, RunTask: fixtest.RunCheck,
+	}
+	outcomes, err := e.Heal(t.Context(), run, "check")
+	fixtest.Check(t, err)
+	f := outcomes[0].Fix
+	if show(f.Verdict) != verify.Unverified || show(f.Verification.Reason) != "tree_changed" || show(f.Attempts[0].Verdict) != verify.Unverified {
+		t.Errorf("%s (%s), attempt %s", show(f.Verdict), show(f.Verification.Reason), show(f.Attempts[0].Verdict))
+	}
+}
+
 // What an agent used counts also where what it left cannot be kept.
 func TestUsedWithoutDifference(t *testing.T) {
 	t.Parallel()
