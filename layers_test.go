@@ -44,7 +44,7 @@ var table = map[string]entry{
 	"pipeline/task":                    {5, []string{"pipeline", "pipeline/cache", "pipeline/record", "internal/sandbox"}},
 	"hooks/reproduce":                  {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/fix", "hooks/failedtask", "hooks/homes", "hooks/progress", "internal/..."}},
 	"hooks/attempt":                    {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/agent", "hooks/budget", "hooks/fix/...", "hooks/failedtask", "hooks/homes", "hooks/progress", "internal/..."}},
-	"hooks/verify":                     {4, []string{"pipeline", "pipeline/record", "scratch", "hooks/agent", "hooks/budget", "hooks/checkfile", "hooks/review", "hooks/fix", "hooks/failedtask", "hooks/homes", "hooks/progress", "internal/..."}},
+	"hooks/verify":                     {4, []string{"pipeline", "pipeline/cache/files", "pipeline/record", "scratch", "hooks/agent", "hooks/budget", "hooks/checkfile", "hooks/review", "hooks/fix", "hooks/failedtask", "hooks/homes", "hooks/progress", "internal/..."}},
 	"hooks/leftovers":                  {4, []string{"pipeline/record", "scratch", "hooks/fix/...", "hooks/homes", "internal/..."}},
 	"hooks/runaudit":                   {4, []string{"pipeline/record", "hooks/fix/...", "internal/..."}},
 	"hooks/agent/configured":           {5, []string{"pipeline", "hooks/agent/...", "hooks/homes", "internal/..."}},

@@ -194,7 +194,8 @@ func (a *attempts) try(ctx context.Context, of *int, last told) (tried, error) {
 		v.Number, v.Changes = q.Number, res.Changes
 		c.Result = verify.Run(ctx, v)
 		row := &a.rows[len(a.rows)-1]
-		row.Verdict, row.VerificationMS = new(c.Verdict), c.Checks.DurationMS
+		// The verdict may still be lowered: by a second opinion, or because the tree changed. The record has the last one.
+		row.Verdict, row.VerificationMS = &c.Verdict, c.Checks.DurationMS
 		c.attempt = a.budget.Attempt().String()
 		if a.tier == sandbox.View || c.Verdict != verify.Verified {
 			a.log.Step("%s: %s", c.attempt, &c.Result)
@@ -228,7 +229,7 @@ func (a *attempts) secondOpinion(ctx context.Context) {
 	o := attempt.Review(ctx, q, a.best.changes, attempt.ReportOf(a.best.Flags, a.best.Checks))
 	o.Same = o.Agent == author.Agent || o.Model != nil && author.Model != nil && *o.Model == *author.Model
 	a.best.Hear(o)
-	author.Verdict, a.opinion = &a.best.Verdict, o
+	a.opinion = o
 	said := "no concern"
 	switch {
 	case o.Reason != nil:

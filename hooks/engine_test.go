@@ -650,3 +650,41 @@ func TestB45TranscriptCannotBeWritten(t *testing.T) {
 		t.Errorf("%s; %s", show(f.Verdict), show(f.Note))
 	}
 }
+
+// What takes back a verdict afterwards takes back that of the attempt too.
+func TestVerdictOfAttempt(t *testing.T) {
+	t.Parallel()
+	hook := pipeline.AgentHook{Use: "a", Budget: pipeline.Budget{Attempts: 1, WallClock: 2 * time.Minute}}
+	config, store, run := fixtest.Failing(t, &hook)
+	a := script("a", func(ctx context.Context, r agent.Request) agent.Turn {
+		fixtest.Put(t, config.Root, "more", "f:of somebody else")
+		return writes("good", said)(ctx, r)
+	})
+	e := &Engine{
+		Config: config, Store: store, Redact: &redact.Set{}, Cache: filepath.Join(t.TempDir(), "cache"),
+		Tier: sandbox.None, Agents: map[string]agent.Agent{"a": a}, RunTask: fixtest.RunCheck,
+	}
+	outcomes, err := e.Heal(t.Context(), run, "check")
+	fixtest.Check(t, err)
+	f := outcomes[0].Fix
+	if show(f.Verdict) != verify.Unverified || show(f.Verification.Reason) != "tree_changed" || show(f.Attempts[0].Verdict) != verify.Unverified {
+		t.Errorf("%s (%s), attempt %s", show(f.Verdict), show(f.Verification.Reason), show(f.Attempts[0].Verdict))
+	}
+}
+
+// What an agent used counts also where what it left cannot be kept.
+func TestUsedWithoutDifference(t *testing.T) {
+	t.Parallel()
+	a := script("a", metered(func(_ context.Context, r agent.Request) agent.Turn {
+		fixtest.Check(t, os.RemoveAll(r.Top))
+		return agent.Turn{Model: "m", Turns: new(3), Exit: agent.Exit{Code: 4}}
+	}, 30, 12))
+	f := answers(t, t.Context(), pipeline.AgentHook{}, a)
+	row := f.Attempts[0]
+	if f.State != fix.Failed || show(row.Kind) != string(failure.ScratchFailed) || show(row.Model) != "m" || *row.Turns != 3 || *row.ExitCode != 4 {
+		t.Errorf("%s, attempt %+v", f.State, row)
+	}
+	if used := f.Budget.Used; used.Tokens == nil || *used.Tokens != 42 || row.Tokens.Input == nil || *row.Tokens.Input != 30 {
+		t.Errorf("used %v, attempt %+v", used.Tokens, row.Tokens)
+	}
+}

@@ -222,16 +222,21 @@ func (b *Base) Loose(ctx context.Context) ([]string, error) {
 	}), nil
 }
 
-// Keep moves a copy, whose work could not be stored, to the folder to. That folder must not exist, and must be in a
-// place that is never swept. The copy no longer belongs to the base.
+// Keep moves a copy, whose work could not be stored, to the folder to, in a place that is never swept. fs.ErrExist: that
+// folder exists. The copy no longer belongs to the base: also one that could not be moved is not removed by Close.
 func (b *Base) Keep(c *Copy, to string) error {
+	b.mu.Lock()
+	delete(b.copies, c)
+	b.mu.Unlock()
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
 	if err := os.Rename(c.Dir, to); err != nil {
 		return err
 	}
-	return c.Close()
+	c.Dir = to
+	_ = c.Close() // nothing of the copy is left there; Sweep removes the rest
+	return nil
 }
 
 // Read returns one file of the base, nil where it is absent. patch.ErrUnsafePath: a path that leaves the base, or

@@ -291,3 +291,18 @@ func TestPointsBack(t *testing.T) {
 		t.Errorf("%q", b.PointsBack)
 	}
 }
+
+// An agent may leave a folder that can be listed and not searched: then what is in it looks gone.
+func TestChangesInUnsearchableFolders(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		asNobody(t, "TestChangesInUnsearchableFolders")
+		return
+	}
+	b := makeBase(t, Source{Root: newRepo(t, map[string]string{"dir/a": "1\n", "dir/sub/b": "1\n", "dir/sub/c": "1\n", "same/d": "1\n"})})
+	c := makeCopy(t, b)
+	write(t, c.Dir, map[string]string{"dir/a": "2\n", "dir/new": "2\n", "dir/sub/b": "2\n"})
+	must(t, os.Chmod(c.Dir+"/dir/sub", 0o400), os.Chmod(c.Dir+"/dir", 0o600), os.Chmod(c.Dir+"/same", 0o600))
+	wantChanges(t, c, "~dir/a", "+dir/new", "~dir/sub/b")
+	must(t, c.Close())
+}

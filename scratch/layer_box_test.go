@@ -9,11 +9,9 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -387,30 +385,11 @@ func TestLayersAsNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become nobody; as somebody else the test before is this one")
 	}
-	const nobody = 65534
-	at, err := os.MkdirTemp("/tmp", "scratch-nobody-") // t.TempDir has folders that nobody may not enter
-	must(t, err)
-	t.Cleanup(func() { must(t, os.RemoveAll(at)) })
-	exe, tmp := filepath.Join(at, "scratch.test"), filepath.Join(at, "tmp")
-	self, err := os.ReadFile("/proc/self/exe")
-	must(t, err, os.WriteFile(exe, self, 0o755), os.Mkdir(tmp, 0o700))
-	must(t, os.Chmod(at, 0o755), os.Chmod(exe, 0o755), os.Chown(tmp, nobody, nobody))
-	args := []string{"-test.run=^TestLayersAsPlain$", "-test.v", "-test.timeout=0"}
+	var args []string
 	if os.Getenv("ASYNC_PIPELINE_SWEEP") != "full" {
 		args = append(args, "-test.short")
 	}
-	cmd := exec.CommandContext(t.Context(), exe, args...)
-	cmd.Dir, cmd.Env = at, append(os.Environ(), "TMPDIR="+tmp, "HOME="+tmp)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := cmd.CombinedOutput()
-	switch {
-	case err != nil:
-		t.Errorf("%v: %s", err, out)
-	case strings.Contains(string(out), "--- SKIP"):
-		t.Skipf("nobody gets no overlay here: %s", out)
-	case !strings.Contains(string(out), "--- PASS: TestLayersAsPlain"):
-		t.Errorf("the test did not run: %s", out)
-	}
+	asNobody(t, "TestLayersAsPlain", args...)
 }
 
 // put puts changes into a plain and a layered copy, and compares what boxes see of them.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,6 +93,34 @@ func temp(t testing.TB) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	return dir
+}
+
+// asNobody carries out a test as an ordinary user: modes mean nothing to root.
+func asNobody(t *testing.T, test string, args ...string) {
+	t.Helper()
+	const nobody = 65534
+	at, err := os.MkdirTemp("/tmp", "scratch-nobody-") // t.TempDir has folders that nobody may not enter
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(at)) })
+	exe, tmp := filepath.Join(at, "scratch.test"), filepath.Join(at, "tmp")
+	self, err := os.Executable()
+	must(t, err)
+	program, err := os.ReadFile(self)
+	must(t, err, os.WriteFile(exe, program, 0o755), os.Mkdir(tmp, 0o700))
+	must(t, os.Chmod(at, 0o755), os.Chmod(exe, 0o755), os.Chown(tmp, nobody, nobody))
+	args = append([]string{"-test.run=^" + test + "$", "-test.v", "-test.timeout=0"}, args...)
+	cmd := exec.CommandContext(t.Context(), exe, args...)
+	cmd.Dir, cmd.Env = at, append(os.Environ(), "TMPDIR="+tmp, "HOME="+tmp)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err != nil:
+		t.Errorf("%v: %s", err, out)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("not as nobody here: %s", out)
+	case !strings.Contains(string(out), "--- PASS: "+test):
+		t.Errorf("the test did not run: %s", out)
+	}
 }
 
 func newRepo(t testing.TB, files map[string]string, args ...string) string {

@@ -148,7 +148,7 @@ func (s *folderWalk) shut(p *pendingFolder) {
 	s.mu.Unlock()
 }
 
-// openFolder opens a folder. An agent may have removed its permissions. The file does not belong to an os.Root,
+// openFolder opens a folder, and lets its files be found. An agent may have removed its permissions. The file does not belong to an os.Root,
 // because listing such a file calls lstat for every name in it.
 func (s *folderWalk) openFolder(p *pendingFolder) (*os.File, error) {
 	open := func() (*os.File, error) {
@@ -162,10 +162,22 @@ func (s *folderWalk) openFolder(p *pendingFolder) (*os.File, error) {
 		return os.NewFile(uintptr(fd), filepath.Join(s.root.Name(), p.path)), nil // its entries' Info needs the path
 	}
 	f, err := open()
-	if !s.theirs && errors.Is(err, fs.ErrPermission) && s.root.Chmod(p.path, 0o700) == nil {
+	switch {
+	case s.theirs:
+	case err == nil:
+		letSearch(int(f.Fd()))
+	case errors.Is(err, fs.ErrPermission) && s.root.Chmod(p.path, 0o700) == nil:
 		return open()
 	}
 	return f, err
+}
+
+// letSearch adds search permission to an open folder. Without it the folder can be listed, and its files look gone.
+func letSearch(fd int) {
+	var now unix.Stat_t
+	if unix.Fstat(fd, &now) == nil && now.Mode&0o100 == 0 {
+		_ = unix.Fchmod(fd, uint32(now.Mode&0o777|0o700)) //nolint:unconvert // the mode is narrower on darwin
+	}
 }
 
 // openBelow opens a folder whose path is relative to the open folder at. It follows no symlink.

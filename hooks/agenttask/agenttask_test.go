@@ -212,6 +212,47 @@ func TestEndings(t *testing.T) {
 	d.left(t)
 }
 
+// Where the patch cannot be stored, the copy is kept, and what the agent used is in the row.
+func TestPatchCannotBeStored(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.fake.turn = func(_ context.Context, r agent.Request) agent.Turn {
+		write(t, r, "a", "two\n")
+		must(t, os.Mkdir(filepath.Join(d.draft.Dir, "agents", "review.patch"), 0o700))
+		return agent.Turn{Model: "m", Tokens: agent.Tokens{Input: new(int64(7))}, Exit: agent.Exit{Code: 4, ProcessesLeft: 2}}
+	}
+	row, _ := d.run(t.Context())
+	a := row.Agent
+	if *a.Kind != string(failure.ScratchFailed) || *a.Model != "m" || *a.Tokens.Input != 7 || *row.ExitCode != 4 || *row.ProcessesLeft != 2 {
+		t.Errorf("%+v\n%+v", row, a)
+	}
+	kept := filepath.Join(d.Cache, "rescued", d.draft.ID+"-review-1")
+	if text, err := os.ReadFile(filepath.Join(kept, "a")); err != nil || string(text) != "two\n" || !strings.Contains(*a.Evidence, kept) {
+		t.Errorf("kept %q, %v; %s", text, err, *a.Evidence)
+	}
+	d.left(t)
+}
+
+// Where the copy cannot be moved either, it stays, and the error names it.
+func TestCopyCannotBeMoved(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	copied := ""
+	d.fake.turn = func(_ context.Context, r agent.Request) agent.Turn {
+		copied = r.Top
+		write(t, r, "a", "two\n")
+		must(t, os.Mkdir(filepath.Join(d.draft.Dir, "agents", "review.patch"), 0o700))
+		for _, name := range []string{"rescued", "rescued-" + d.draft.ID + "-review-1"} {
+			must(t, os.WriteFile(filepath.Join(d.Cache, name), nil, 0o600))
+		}
+		return agent.Turn{}
+	}
+	row, _ := d.run(t.Context())
+	if text, err := os.ReadFile(filepath.Join(copied, "a")); err != nil || string(text) != "two\n" || !strings.Contains(*row.Error, copied) {
+		t.Errorf("left %q, %v; %s", text, err, *row.Error)
+	}
+}
+
 // What keeps an agent from being started is the error of the task, and nothing is copied.
 func TestNotStarted(t *testing.T) {
 	t.Parallel()

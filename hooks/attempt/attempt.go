@@ -105,7 +105,6 @@ func Run(ctx context.Context, q Request) (Result, error) {
 		r.fails(failure.ScratchFailed, q.Redact.String(err.Error()))
 		return r, nil
 	}
-	q.charge(l.turn)
 	r.Row.Finalizer = q.finalize(ctx, &l)
 	q.conclude(&r, l)
 	return r, nil
@@ -142,7 +141,6 @@ func (r *Result) took(turn agent.Turn) {
 // conclude adds to the result how a turn ended, and what of it is proposed.
 func (q *Request) conclude(r *Result, l left) {
 	turn := l.turn
-	r.took(turn)
 	kind, evidence := turn.Kind, turn.Evidence
 	if kind == "" && len(l.changes) == 0 {
 		kind, evidence = emptyKind(turn)
@@ -202,8 +200,8 @@ func pathsOf(omitted []tree.Omitted, why string) (paths []string) {
 	return paths
 }
 
-// turn lets the agent work once, and stores the difference as a rescue patch before anything of the copy is thrown
-// away.
+// turn lets the agent work once, charges what that used, and stores the difference as a rescue patch before anything of
+// the copy is thrown away. Where that cannot be stored, what is left is the agent's turn alone.
 func (q *Request) turn(ctx context.Context, r *Result) (l left, err error) {
 	c, err := q.Homes.Copy(ctx, q.Base, "agent", q.Agent.Here())
 	if err != nil {
@@ -253,9 +251,11 @@ func (q *Request) turn(ctx context.Context, r *Result) (l left, err error) {
 	}
 	// The wall clock, or a person, may have ended the turn: what was done is kept all the same.
 	err = q.Homes.Copying(func() error { return q.keep(context.WithoutCancel(ctx), c, &l, r) })
+	q.charge(l.turn)
+	r.took(l.turn)
 	if err != nil {
 		keep = true
-		return left{}, errors.Join(err, q.setAside(c))
+		return left{turn: l.turn}, errors.Join(err, q.setAside(c))
 	}
 	return l, nil
 }
@@ -329,12 +329,13 @@ func (q *Request) rescue(changes []patch.Change, r *Result) error {
 	return nil
 }
 
-// setAside moves a copy whose difference could not be stored to where nobody removes it. The error tells where.
+// setAside moves a copy whose difference could not be stored to where nobody removes it. The error tells where it is.
 func (q *Request) setAside(c *scratch.Copy) error {
 	f := q.Failure
-	to := q.Homes.RescuedAt(f.Run.ID, f.Task.Name, q.Number)
-	if err := q.Base.Keep(c, to); err != nil {
-		return fmt.Errorf("the changes of attempt %d could not be kept as a patch, nor at %s: %w", q.Number, to, err)
+	to, err := q.Homes.Rescue(q.Base, c, f.Run.ID, f.Task.Name, q.Number)
+	if err != nil {
+		q.Homes.Stay = true
+		return fmt.Errorf("the changes of attempt %d could not be kept as a patch, and its copy could not be moved. Take them from %s before async-pipeline is started again: %w", q.Number, c.Dir, err)
 	}
 	return fmt.Errorf("the copy that attempt %d worked in is kept at %s", q.Number, to)
 }

@@ -49,10 +49,8 @@ func Task(ctx context.Context, q Request) (TaskResult, error) {
 		return TaskResult{}, ErrNotStarted
 	case err != nil:
 		r.fails(failure.ScratchFailed, q.Redact.String(err.Error()))
-		return TaskResult{Row: r.Row}, nil
+		return TaskResult{Row: r.Row, Exit: l.turn.Exit}, nil
 	}
-	q.charge(l.turn)
-	r.took(l.turn)
 	text, cut := q.Redact.String(l.turn.Text), len(l.turn.Text) >= agent.TailLimit-utf8.UTFMax
 	if cut { // it may begin with the end of a secret, which is no secret that could be found
 		text = strings.ToValidUTF8(text[min(len(text), cutMargin):], "")

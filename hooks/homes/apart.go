@@ -41,6 +41,9 @@ func (h *Homes) openApart() error {
 // closeApart removes it.
 func (h *Homes) closeApart() error {
 	h.held = ""
+	if h.Stay {
+		return nil
+	}
 	err := h.Bin.Remove(h.Work)
 	h.Bin.RemoveEmpty(filepath.Dir(h.Work))
 	return err

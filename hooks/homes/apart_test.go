@@ -1,8 +1,10 @@
 package homes
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
@@ -51,5 +53,47 @@ func TestApart(t *testing.T) { //nolint:paralleltest // it changes the working d
 	}
 	if !recordfile.Exists(filepath.Join(here, keptCaches, goBuild)) {
 		t.Error("a folder of the person's was removed")
+	}
+}
+
+// A copy is rescued under a name that is free, in the cache folder where the folder for rescued ones cannot be had. Where
+// nothing takes it, it stays.
+func TestRescue(t *testing.T) {
+	t.Parallel()
+	root, cache := t.TempDir(), t.TempDir()
+	fixtest.Put(t, root, "a", "f:one\n")
+	at := Places{Work: filepath.Join(cache, "scratch", "r"), Rescued: filepath.Join(cache, "rescued")}
+	fixtest.Check(t, os.MkdirAll(at.Work, 0o700))
+	base, err := scratch.Make(t.Context(), at.Work, scratch.Source{Root: root})
+	fixtest.Check(t, err)
+	rescue := func(text string) (string, *scratch.Copy, error) {
+		c, err := base.Copy(t.Context(), filepath.Join(at.Work, "agent-"+text))
+		fixtest.Check(t, err)
+		fixtest.Put(t, c.Dir, "a", "f:"+text)
+		to, err := at.Rescue(base, c, "run", "check", 1)
+		return to, c, err
+	}
+	var want []string
+	for _, name := range []string{"rescued/run-check-1", "rescued/run-check-1-2", "rescued/run-check-1-3", "rescued-run-check-1", "rescued-run-check-1-2"} {
+		if name == "rescued-run-check-1" {
+			fixtest.Check(t, errors.Join(os.Rename(at.Rescued, at.Rescued+".away"), os.WriteFile(at.Rescued, nil, 0o600)))
+		}
+		to, _, err := rescue(filepath.Base(name))
+		if text, _ := os.ReadFile(filepath.Join(to, "a")); err != nil || to != filepath.Join(cache, name) || string(text) != filepath.Base(name) {
+			t.Errorf("%s: %q in %s, %v", name, text, to, err)
+		}
+		want = append(want, to)
+	}
+	fixtest.Check(t, errors.Join(os.Remove(at.Rescued), os.Rename(at.Rescued+".away", at.Rescued)))
+	if got := at.AllRescued(); !slices.Equal(got, want) {
+		t.Errorf("rescued %q, want %q", got, want)
+	}
+	file := filepath.Join(cache, "file")
+	fixtest.Check(t, os.WriteFile(file, nil, 0o600))
+	at.Rescued = filepath.Join(file, "rescued")
+	to, c, err := rescue("stays")
+	fixtest.Check(t, base.Close())
+	if text, _ := os.ReadFile(filepath.Join(c.Dir, "a")); err == nil || to != "" || string(text) != "stays" {
+		t.Errorf("%q in %s, %q, %v", text, c.Dir, to, err)
 	}
 }

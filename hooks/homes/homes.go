@@ -35,6 +35,8 @@ type Homes struct {
 	Since   time.Time      // when the failed run began
 	// the tree has a Go module: only then is the person's build cache of use, which may be large
 	Go bool
+	// a copy whose changes are nowhere else could not be moved: Close leaves the folders of an agent task
+	Stay bool
 
 	held     string            // an empty folder in Work, so that nobody removes that as empty
 	throws   map[string]int    // throw-away folders made so far, by kind

@@ -17,6 +17,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
 // Places are the folders of one root that must be outside of its tree.
@@ -25,7 +26,7 @@ type Places struct {
 	Work  string // parent of base, copies and throw-away folders: nothing in it outlives a hook
 	// what is kept for the next hook of this root, see baseFolder and keptCaches; the files rootFile and walkFile
 	Kept    string
-	Rescued string // copies whose difference could not be stored; only a person removes what is there
+	Rescued string // copies whose difference could not be stored, see Rescue; only a person removes what is there
 }
 
 // Find picks the folders below cache or, where the tree holds that (a home folder under git), below the system's
@@ -63,9 +64,45 @@ func Around(ctx context.Context, store *record.Store, copyDir string) (at Places
 	return below(cache, store), ok && filepath.IsAbs(cache) && !Inside(cache, topOf(ctx, store.Root))
 }
 
-// RescuedAt returns where the copy of an attempt is kept whose difference could not be stored.
-func (at Places) RescuedAt(run, task string, attempt int) string {
-	return filepath.Join(at.Rescued, fmt.Sprintf("%s-%s-%d", run, filename.Of(task), attempt))
+// Rescue moves the copy of an attempt whose difference could not be stored to where only a person removes it, and
+// returns where that is. With an error the copy is where it was, and base.Close leaves it there.
+func (at Places) Rescue(base *scratch.Base, c *scratch.Copy, run, task string, attempt int) (string, error) {
+	name := fmt.Sprintf("%s-%s-%d", run, filename.Of(task), attempt)
+	var errs []error
+	// A full disk may have no room for the folder Rescued.
+	for _, first := range []string{filepath.Join(at.Rescued, name), at.besideRescued() + name} {
+		to := first
+		err := base.Keep(c, to)
+		for n := 2; errors.Is(err, fs.ErrExist); n++ { // of an earlier fix of the same task
+			to = fmt.Sprintf("%s-%d", first, n)
+			err = base.Keep(c, to)
+		}
+		if err == nil {
+			return to, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", errors.Join(errs...)
+}
+
+// besideRescued begins the path of a copy that Rescue could not move to Rescued.
+func (at Places) besideRescued() string { return at.Rescued + "-" }
+
+// AllRescued returns the copies that Rescue moved and nobody has removed, those of other roots too.
+func (at Places) AllRescued() (all []string) {
+	for _, dir := range []string{at.Rescued, filepath.Dir(at.Rescued)} {
+		entries, err := os.ReadDir(dir)
+		if err != nil { // nothing was rescued
+			continue
+		}
+		for _, e := range entries {
+			p := filepath.Join(dir, e.Name())
+			if dir == at.Rescued || strings.HasPrefix(p, at.besideRescued()) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 // folderOf returns the name of a root's folders below a cache folder.

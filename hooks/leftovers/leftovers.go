@@ -45,11 +45,7 @@ func Find(ctx context.Context, store *record.Store, caches ...string) (Found, er
 		seen[at.Work] = true
 		copies, err := scratch.Leftovers(at.Work)
 		l.Copies, errs = append(l.Copies, copies...), append(errs, err)
-		if entries, err := os.ReadDir(at.Rescued); err == nil {
-			for _, e := range entries {
-				l.Rescued = append(l.Rescued, filepath.Join(at.Rescued, e.Name()))
-			}
-		}
+		l.Rescued = append(l.Rescued, at.AllRescued()...)
 	}
 	return l, errors.Join(errs...)
 }
@@ -208,8 +204,8 @@ func rescueFrom(
 		if len(changes)+len(omitted) == 0 {
 			return "", "", nil
 		}
-		kept = at.RescuedAt(d.Run, d.Task, attempt)
-		return "", kept, base.Keep(c, kept)
+		kept, err = at.Rescue(base, c, d.Run, d.Task, attempt)
+		return "", kept, err
 	}
 	if _, err := d.KeepOmitted(attempt, c.Dir, c.WorthKeeping(changes, omitted), len(changes) > 0); err != nil {
 		return "", "", err

@@ -40,9 +40,9 @@ func (o *outcome) compare(q *Request, got *record.Task, p part) bool {
 }
 
 // twice completes a part whose first try ended as o: where all tests of the core pass and others broke, it runs once
-// more, and only what broke in both tries counts.
+// more, and only what broke in both tries counts. A part that another task failed in is not repeated.
 func (q *Request) twice(ctx context.Context, p part, o *outcome) *outcome {
-	if o.reason != checkFailed || o.tests == nil || len(o.tests.Failing) > 0 {
+	if o.reason != checkFailed || o.failed.Name != q.Failure.Task.Name || o.tests == nil || len(o.tests.Failing) > 0 {
 		return o
 	}
 	q.Progress.Step("had not failed before: %s; once more", english.List(o.tests.Broken, mostNamed))

@@ -1,11 +1,18 @@
 package verify
 
 import (
+	"context"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/testreport"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
 // A runner that names only tests that fail is asked for the others too.
@@ -80,5 +87,65 @@ func TestNote(t *testing.T) {
 	r := Result{Verdict: Verified, Checks: fix.Verification{Note: new("flaky_tests: f")}}
 	if r.String() != "verified (flaky_tests)" {
 		t.Errorf("%s", &r)
+	}
+}
+
+// A test that had not failed before has to fail twice to count as broken. A task that verify names has to fail once,
+// also after a check that counts as passed although it failed.
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	const old, fresh = "ok 1 - adds\nnot ok 2 - asks where\n", "ok 1 - adds\nnot ok 2 - is quiet\n"
+	for name, c := range map[string]struct {
+		prints []string // by the check, each time it runs
+		lint   []bool   // whether it passes, each time it runs
+		ran    string   // with + for what counts as passed
+		reason string
+	}{
+		"lint fails once":                  {[]string{old}, []bool{false, true}, "check+ lint-", "check_failed"},
+		"a test breaks once":               {[]string{fresh, old, old}, []bool{true}, "check+ check+ lint+", ""},
+		"a test breaks once, lint fails":   {[]string{fresh, old}, []bool{false, true}, "check- check+ lint-", "check_failed"},
+		"a test breaks twice":              {[]string{fresh, fresh}, nil, "check- check-", "check_failed"},
+		"what failed before and lint pass": {[]string{old, old}, []bool{true}, "check+ lint+", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := (&checks{}).request(t, sandbox.None)
+			f := *q.Failure
+			config := *f.Config
+			config.Tasks = append(slices.Clone(config.Tasks), &pipeline.Task{Name: "lint"})
+			f.Config, f.Signature = &config, testreport.Signature{ExitCode: 1, Tests: []string{"adds"}}
+			prints, lint := c.prints, c.lint
+			f.RunTask = func(_ context.Context, _ string, task *pipeline.Task, _ sandbox.Box, out io.Writer) (record.Task, error) {
+				failed := record.Task{Name: task.Name, Status: record.Failed, ExitCode: new(1), DurationMS: new(int64(1))}
+				if task.Name == "check" {
+					_, err := io.WriteString(out, prints[0])
+					prints = prints[1:]
+					return failed, err
+				}
+				if passes := lint[0]; passes {
+					failed.Status, failed.ExitCode = record.Passed, new(0)
+				}
+				lint = lint[1:]
+				return failed, nil
+			}
+			q.Failure, q.Also, q.Core = &f, []string{"lint"}, failedtask.NewCore(&f)
+			q.Core.Narrow(testreport.Signature{ExitCode: 1, Tests: []string{"adds", "asks where"}}, nil, testreport.Results{})
+			r := Run(t.Context(), q)
+			var ran []string
+			for _, check := range r.Checks.Proposed {
+				sign := "-"
+				if check.Passed || check.CorePassed {
+					sign = "+"
+				}
+				ran = append(ran, check.Task+sign)
+			}
+			reason := ""
+			if r.Checks.Reason != nil {
+				reason = *r.Checks.Reason
+			}
+			if got := strings.Join(ran, " "); got != c.ran || reason != c.reason {
+				t.Errorf("%s: %q, want %s: %q", got, reason, c.ran, c.reason)
+			}
+		})
 	}
 }

@@ -26,11 +26,7 @@ func (q *Request) makers() (scripts []string) {
 	var readers readers
 	for _, t := range before {
 		c := commandOf(q.Base.Sub, t)
-		words := c.Argv
-		if words == nil {
-			words = strings.FieldsFunc(c.Shell, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()\"'", r) })
-		}
-		for _, word := range words {
+		for _, word := range words(c) {
 			p := path.Join(c.Dir, word)
 			if !slices.Contains(paths, p) || !lang.IsCode(lang.Of(p, q.text(p))) {
 				continue
@@ -101,4 +97,12 @@ func commandOf(sub string, t *pipeline.Task) checkfile.Command {
 		c.Argv = append(c.Argv, a.Value)
 	}
 	return c
+}
+
+// words returns the words of a command, some of which may name files.
+func words(c checkfile.Command) []string {
+	if c.Argv != nil {
+		return c.Argv
+	}
+	return strings.FieldsFunc(c.Shell, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()\"'", r) })
 }

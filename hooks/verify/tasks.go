@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
+	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -25,9 +25,9 @@ func (q *Request) tasks(also bool) []*pipeline.Task {
 			tasks = append(tasks, t)
 		}
 	}
-	f := q.Failure
+	f, known := q.Failure, map[string]bool{}
 	for _, t := range q.before(f.Task.Name) {
-		if q.changes(t) || slices.Contains(q.Ahead, t.Name) {
+		if q.changes(t, known) || slices.Contains(q.Ahead, t.Name) {
 			add(t)
 		}
 	}
@@ -39,7 +39,7 @@ func (q *Request) tasks(also bool) []*pipeline.Task {
 		for _, t := range q.before(name) {
 			r := f.Run.Task(t.Name)
 			made := r != nil && (r.Status == record.Passed || r.Status == record.Cached)
-			if !made || q.changes(t) {
+			if !made || q.changes(t, known) {
 				add(t)
 			}
 		}
@@ -57,37 +57,47 @@ func (q *Request) before(name string) []*pipeline.Task {
 	return pipeline.WithoutAgents(g.Ancestors(name))
 }
 
-// changes reports whether the patch can have changed what t makes: it touches t's declared inputs, or t declares
-// none.
-func (q *Request) changes(t *pipeline.Task) bool {
-	if len(t.Inputs) == 0 {
-		return true
+// changes reports whether the patch can have changed what t makes: it touches what t is made from, or what a task is
+// made from that t depends on, also indirectly. known has the answers so far, by name.
+func (q *Request) changes(t *pipeline.Task, known map[string]bool) bool {
+	changed, ok := known[t.Name]
+	if !ok {
+		changed = q.touches(t) || slices.ContainsFunc(t.DependsOn, func(name string) bool {
+			d := q.Failure.Config.Task(name)
+			return d != nil && q.changes(d, known)
+		})
+		known[t.Name] = changed
 	}
-	for _, c := range q.Changes {
-		rel := c.Path
-		if q.Base.Sub != "." {
-			var below bool
-			if rel, below = strings.CutPrefix(c.Path, q.Base.Sub+"/"); !below {
-				continue
-			}
-		}
-		if matches(t.Inputs, rel) {
-			return true
-		}
-	}
-	return false
+	return changed
 }
 
-// matches reports whether globs name p. The last glob that matches decides; "!" excludes.
-func matches(globs []string, p string) bool {
-	in := false
-	for _, g := range globs {
-		g, not := strings.CutPrefix(g, "!")
-		if ok, err := doublestar.Match(path.Clean(g), p); err == nil && ok {
-			in = !not
-		}
+// touches reports whether the patch changes a file that t is made from, as the cache sees it, or one that t makes: a
+// run makes that again. All that is made from files which are not known counts as touched. An agent's task is not
+// carried out again, so only what it wrote counts.
+func (q *Request) touches(t *pipeline.Task) bool {
+	if t.Agent == nil && len(t.Inputs) == 0 {
+		return true
 	}
-	return in
+	inputs, outputs := files.ParseAll(t.Inputs), files.ParseAll(t.Outputs)
+	for _, p := range slices.Concat(t.Reads, t.Dotenv) {
+		inputs = append(inputs, files.Exactly(p))
+	}
+	c := commandOf(q.Base.Sub, t)
+	named := words(c)
+	return slices.ContainsFunc(q.Changes, func(change patch.Change) bool {
+		rel := change.Path
+		if q.Base.Sub != "." {
+			var below bool
+			if rel, below = strings.CutPrefix(rel, q.Base.Sub+"/"); !below {
+				return false
+			}
+		}
+		if files.Matches(outputs, rel) {
+			return true
+		}
+		return t.Agent == nil && (files.Matches(inputs, rel) ||
+			slices.ContainsFunc(named, func(word string) bool { return path.Join(c.Dir, word) == change.Path }))
+	})
 }
 
 // Needs returns how long a verification will take, as far as it was measured: what comes before the check, as in the

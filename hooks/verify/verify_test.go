@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -15,23 +16,46 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-func TestMatches(t *testing.T) {
+// A patch touches a task by what the cache counts as its inputs, and by what it makes.
+func TestTouches(t *testing.T) {
 	t.Parallel()
+	task := func(inputs ...string) *pipeline.Task {
+		return &pipeline.Task{
+			Inputs: inputs, Dir: "tools", Reads: []string{"read[1].txt"}, Dotenv: []string{"one.env"}, Outputs: []string{"made/**"},
+			Run: pipeline.Command{Shell: pipeline.Text{Value: "cd .. && ./gen.sh"}},
+		}
+	}
+	asks := &pipeline.Task{Agent: &pipeline.AgentWork{}, Inputs: []string{"notes"}, Outputs: []string{"answer.md"}}
 	for _, c := range []struct {
-		globs string
-		path  string
-		want  bool
+		task *pipeline.Task
+		path string
+		want bool
 	}{
-		{"**/*.go", "a/b.go", true},
-		{"**/*.go", "b.go", true},
-		{"**/*.go", "b.js", false},
-		{"./src/**", "src/x", true},
-		{"src/** !src/gen/**", "src/gen/x", false},
-		{"src/** !src/gen/** src/gen/keep", "src/gen/keep", true},
-		{"[", "[", false},
+		{task("**/*.go"), "a/b.go", true},
+		{task("**/*.go"), "b.go", true},
+		{task("**/*.go"), "b.js", false},
+		{task("./src/**"), "src/x", true},
+		{task("src/**", "!src/gen/**"), "src/gen/x", false},
+		{task("src/**", "!src/gen/**", "src/gen/keep"), "src/gen/keep", true},
+		{task("["), "[", false},
+		{task("src"), "src/a/x", true}, // a folder without wildcards is all that is in it
+		{task("src"), "srcs", false},
+		{task("src", "!read[1].txt"), "read[1].txt", true},
+		{task("src"), "one.env", true},
+		{task("src"), "two.env", false},
+		{task("src"), "made/x", true},
+		{task("src"), "tools/gen.sh", true},
+		{task("src"), "gen.sh", false},
+		{task(), "other", true},
+		{&pipeline.Task{Auto: true}, "other", true},
+		{asks, "notes/a", false},
+		{asks, "answer.md", true},
 	} {
-		if got := matches(strings.Fields(c.globs), c.path); got != c.want {
-			t.Errorf("%s and %s: %v", c.globs, c.path, got)
+		for _, sub := range []string{".", "app"} {
+			q := &Request{Base: &scratch.Base{Sub: sub}, Changes: []patch.Change{{Path: path.Join(sub, c.path)}}}
+			if got := q.touches(c.task); got != c.want {
+				t.Errorf("%v and %s in %s: %v", c.task.Inputs, c.path, sub, got)
+			}
 		}
 	}
 }
@@ -41,10 +65,17 @@ func TestTasks(t *testing.T) {
 	t.Parallel()
 	config := &pipeline.Config{Tasks: []*pipeline.Task{
 		{Name: "generate", Inputs: []string{"api/**"}},
-		{Name: "build", DependsOn: []string{"generate"}},
+		{Name: "schema", Inputs: []string{"schema"}},
+		{Name: "types", Inputs: []string{"types/**"}, DependsOn: []string{"schema"}},
+		{Name: "build", DependsOn: []string{"generate", "types"}},
 		{Name: "test", DependsOn: []string{"build"}},
 		{Name: "docs", Inputs: []string{"docs/**"}},
 		{Name: "vet", DependsOn: []string{"docs"}},
+		{Name: "pages", Inputs: []string{"pages"}, DependsOn: []string{"types"}},
+		{Name: "site", DependsOn: []string{"pages"}},
+		{Name: "review", Agent: &pipeline.AgentWork{}, Outputs: []string{"answer.md"}},
+		{Name: "format", Inputs: []string{"formats"}, DependsOn: []string{"review"}},
+		{Name: "summary", DependsOn: []string{"format"}},
 		{Name: "deploy", DependsOn: []string{"test"}},
 	}}
 	for _, c := range []struct {
@@ -58,6 +89,10 @@ func TestTasks(t *testing.T) {
 		{"sub-folder", "app", "app/api/x", nil, true, "generate build test"},
 		{"outside of the root", "app", "api/x", nil, true, "build test"},
 		{"verify and what it waits for that no run has made", ".", "main.go", []string{"vet"}, true, "build test docs vet"},
+		{"what is made from something made", ".", "schema/x", []string{"site"}, true, "schema types build test pages site"},
+		{"of the middle of a chain", ".", "types/x", nil, true, "types build test"},
+		{"the end of a chain", ".", "pages/x", []string{"site"}, true, "build test pages site"},
+		{"by way of an agent", ".", "answer.md", []string{"summary"}, true, "build test format summary"},
 		{"the second time without verify", ".", "main.go", []string{"vet"}, false, "build test"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,6 +100,10 @@ func TestTasks(t *testing.T) {
 			q := &Request{
 				Failure: &failedtask.Failure{Config: config, Task: config.Task("test"), Run: &record.Sealed{Run: record.Run{Tasks: []record.Task{
 					{Name: "generate", Status: record.Passed},
+					{Name: "schema", Status: record.Passed},
+					{Name: "types", Status: record.Cached},
+					{Name: "pages", Status: record.Passed},
+					{Name: "format", Status: record.Passed},
 					{Name: "build", Status: record.Passed},
 					{Name: "docs", Status: record.Skipped},
 					{Name: "test", Status: record.Failed},
