@@ -45,6 +45,9 @@ var (
 	errDamaged = errors.New("it is damaged")
 )
 
+// ignoreAll is the .gitignore of a cache.
+const ignoreAll = "*\n"
+
 // make makes the folder.
 func (s *store) make() error {
 	s.ready.Do(func() {
@@ -53,7 +56,7 @@ func (s *store) make() error {
 			s.err = os.MkdirAll(s.dir, 0o750)
 		}
 		if s.err == nil && !recordfile.Exists(filepath.Join(s.dir, ".gitignore")) {
-			s.err = recordfile.Write(filepath.Join(s.dir, ".gitignore"), []byte("*\n"), false)
+			s.err = recordfile.Write(filepath.Join(s.dir, ".gitignore"), []byte(ignoreAll), false)
 		}
 	})
 	return s.err
