@@ -17,7 +17,8 @@ import (
 type Comparison struct {
 	Changed []string // paths relative to Top; that of a submodule is one of them where its commit differs
 	// Doubtful are paths whose bytes or mode are not those of the index although git calls them unchanged: flags of the index,
-	// core.fileMode and filters make it so. It is not known since when.
+	// core.fileMode and filters make it so. It is not known since when. All files with a filter that is configured are among
+	// them: no filter is run.
 	Doubtful []string
 	Links    []string // all symbolic links that git tracks
 }
@@ -87,7 +88,29 @@ func (r *Repo) lookInto(ctx context.Context, c *Comparison, prefix string) error
 			}
 		}
 	}
-	return nil
+	filtered, err := r.filtered(ctx)
+	for _, name := range filtered {
+		c.Doubtful = append(c.Doubtful, prefix+name)
+	}
+	return err
+}
+
+// filtered returns the files that have a filter which is configured, relative to Top.
+func (r *Repo) filtered(ctx context.Context) ([]string, error) {
+	filters, err := r.Filters(ctx)
+	if err != nil || len(filters) == 0 {
+		return nil, err
+	}
+	var patterns []string
+	for _, f := range filters {
+		key := strings.TrimPrefix(f[0], "filter.")
+		if at := strings.LastIndexByte(key, '.'); at > 0 {
+			patterns = append(patterns, ":(top,attr:filter="+key[:at]+")")
+		}
+	}
+	slices.Sort(patterns)
+	out, err := call{dir: r.Top, magic: true, args: append([]string{"ls-files", "-z", "--"}, slices.Compact(patterns)...)}.run(ctx)
+	return split(out), err
 }
 
 // Unseen returns those of paths, relative to Top, that git ignores and does not track. What is behind a link or in a

@@ -31,6 +31,7 @@ type call struct {
 	env     []string  // added last
 	config  []setting // overrides, after the fixed ones
 	timeout time.Duration
+	magic   bool // paths are pathspecs, not names
 }
 
 // A setting is one key of a configuration and its value.
@@ -111,7 +112,7 @@ func (c call) runProgram(ctx context.Context, program string) ([]byte, error) {
 	cmd := exec.CommandContext(inner, program, argv...)
 	cmd.Dir = c.dir
 	cmd.Env = append(environment(program), c.env...)
-	if c.args[0] != "check-ignore" { // which refuses it
+	if c.args[0] != "check-ignore" && !c.magic { // which refuses it
 		cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=1")
 	}
 	cmd.Env = append(cmd.Env, ConfigEnv(c.config)...)
