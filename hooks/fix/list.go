@@ -19,6 +19,7 @@ type Item struct {
 	Files       []string `json:"files"`
 	Applied     []string `json:"applied"` // those of Files that were applied and not reverted
 	Partly      []Part   `json:"partly"`  // those of Files of which only some hunks are applied
+	Edited      bool     `json:"edited"`  // it was applied as a person had edited the patch
 	Rescue      []string `json:"rescue"`  // relative to the run's folder; of all fixes of this task in this run
 	CreatedAt   string   `json:"created_at"`
 	Fingerprint *string  `json:"fingerprint"` // of the failure
@@ -74,7 +75,7 @@ func (p *Proposal) item() Item {
 		Run: p.Run, Task: p.Task, Name: p.Called, State: p.State, Disposition: p.Disposition, Verdict: p.Verdict,
 		Flags: p.Flags, Files: []string{}, Applied: p.Applied, Partly: Partly(&p.Fix, p.Decided), Rescue: p.Rescue,
 		CreatedAt: p.CreatedAt, Fingerprint: p.Fingerprint, Reason: p.Reason, Kind: p.Kind, Later: p.Later,
-		Verified: p.Verified, inTree: p.inTree, of: p,
+		Verified: p.Verified, Edited: AsEdited(p.Decided), inTree: p.inTree, of: p,
 	}
 	Fill(&i.RecurredIn)
 	Fill(&i.Applied)

@@ -168,6 +168,15 @@ func appendState(path, anchor string, c StateChange) (lines int64, head *string,
 	return lines, head, errors.Join(err, j.Close())
 }
 
+// AsEdited reports whether a fix, or a part of it, was applied as a person had edited its patch, and not reverted since.
+// What was verified is another patch.
+func AsEdited(changes []StateChange) (edited bool) {
+	for _, c := range changes {
+		edited = c.To != Reverted && (edited || c.Edited)
+	}
+	return edited
+}
+
 // DispositionOf returns what became of a fix in the end, and which files of its patch are applied, sorted. A state
 // change without files is about all of them. A file of which only some hunks are applied does not count.
 func DispositionOf(f *Fix, changes []StateChange) (is string, in []string) {

@@ -71,8 +71,14 @@ func (d *Draft) Files() ([]fix.Evidence, error) {
 			return err
 		}
 		rel, err := filepath.Rel(folder, path)
-		if err != nil || !e.Type().IsRegular() || !strings.HasPrefix(filepath.ToSlash(rel), d.Name+".") {
+		own := strings.HasPrefix(filepath.ToSlash(rel), d.Name+".")
+		switch {
+		case err != nil:
 			return err
+		case e.IsDir() && rel != "." && !own: // of another task, which may remove it at this moment
+			return fs.SkipDir
+		case !e.Type().IsRegular() || !own:
+			return nil
 		}
 		found, err := fix.EvidenceOf(d.runDir, fix.AgentsFolder+"/"+filepath.ToSlash(rel))
 		all = append(all, found)

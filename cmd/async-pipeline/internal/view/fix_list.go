@@ -92,6 +92,9 @@ func standing(it fix.Item) string {
 	if it.Disposition != "" && it.Disposition != "none" {
 		words += ", " + it.Disposition
 	}
+	if it.Edited {
+		words += " as edited"
+	}
 	if partly(it.Applied, it.Files) {
 		words += fmt.Sprintf(", %d of %d applied", len(it.Applied), len(it.Files))
 	} else if len(it.Partly) > 0 && it.Disposition == "open" {

@@ -56,7 +56,7 @@ func (s *Screen) standing(p *fix.Proposal, c Commands) string {
 	word, colour := verdictOf(f)
 	parts := []string{"proposed", word}
 	if p.Disposition != "" {
-		parts = append(parts, Harmless(p.Disposition))
+		parts = append(parts, Harmless(p.Disposition)+map[bool]string{true: " as edited"}[fix.AsEdited(p.Decided)])
 	}
 	if p.Disposition == "open" && len(p.Applied) > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s applied", len(p.Applied),
@@ -305,6 +305,9 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 	what := "it"
 	switch p.Disposition {
 	case "applied":
+		if fix.AsEdited(p.Decided) {
+			return "\n" + s.paragraph("It is applied as somebody edited it. The patch here is the one that was proposed and checked.", "") + s.since(p.PassedIn, p.RecurredIn, "")
+		}
 		return "\nIt is applied.\n" + s.since(p.PassedIn, p.RecurredIn, "")
 	case "rejected", "reverted":
 		return "\nIt was " + p.Disposition + ".\n"
