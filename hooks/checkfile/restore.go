@@ -57,7 +57,7 @@ func (c *Checks) OnlyBuilds(change patch.Change, changes []patch.Change) bool {
 	known := map[string]bool{}
 	checks := func(p string) bool {
 		if _, ok := known[p]; !ok {
-			known[p] = c.Class(p) > 0 && !strings.HasPrefix(p, "-") && !IsObject(p) // objects are what is built
+			known[p] = c.Class(p) > 0 && !strings.HasPrefix(p, "-") && !IsObject(p) && !c.refs.made[p] // these are built
 		}
 		return known[p]
 	}
