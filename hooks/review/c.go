@@ -273,6 +273,7 @@ func cExitHandlers(p *proposal) (found findings) {
 			if cMarked().MatchString(code) {
 				if body, end := s.function(i); body != "" {
 					found = append(found, endsWell(e, s, i, end, e.isFresh(i))...)
+					found = append(found, endsOnItsOwn(e, s, i, end)...)
 				}
 			}
 			if cWell().MatchString(code) && e.isFresh(i) && cStatic().MatchString(code) && s.global(i) {
@@ -322,6 +323,19 @@ func endsWell(e *edit, s *side, i, end int, called bool) (found findings) {
 	for k := i; k < end; k++ {
 		if cWell().MatchString(s.code(k)) && (called || e.isFresh(k)) {
 			found.add(e, rules.ExitSwallowed, k, true, endsOnLoad, s.trimmed(k))
+		}
+	}
+	return found
+}
+
+// endsOnItsOwn reports the new lines of a function that runs by itself, from i to end, that end the process otherwise
+// than with a failure, or that fork: the other process is not the one that the check waits for.
+func endsOnItsOwn(e *edit, s *side, i, end int) (found findings) {
+	for k := i; k < end; k++ {
+		code := s.code(k)
+		m := cEnds().FindStringSubmatch(code)
+		if e.isFresh(k) && !cWell().MatchString(code) && (cFork().MatchString(code) || m != nil && !cFails().MatchString(strings.TrimSpace(m[2]))) {
+			found.add(e, rules.ExitSwallowed, k, true, "by itself, at the start or end of each program: %s", s.trimmed(k))
 		}
 	}
 	return found
