@@ -24,6 +24,8 @@ OBJ = src/calc.o
 SRCS := src/calc.c \
 	src/helper.c
 TEST_SRCS = tests/test_calc.c src/calc.c
+src/calc.o: CFLAGS += -DMAX=3
+build/test_all: CFLAGS += -g
 SKIPPED_SRCS = src/helper.c
 LINTED_SRC = src/calc.c src/helper.c
 check: build/test_all build/test_one
@@ -79,6 +81,13 @@ build/test_one: $(TEST_SRCS)
 		{"Makefile", "-o $@ build/calc.o tests", "-o $@ build/helper.o tests", false},
 		{"Makefile", "-o $@ build/calc.o tests", "-o $@ build/calc.o build/helper.o calc.a tests", false},
 		{"Makefile", "tests/test_calc.c\nbuild", "tests/test_calc.c; true\nbuild", false},
+
+		{"Makefile", "src/calc.o: CFLAGS += -DMAX=3", "src/calc.o: CFLAGS := -DMAX=\\\"4\\\"", true},
+		{"Makefile", "build/test_all: CFLAGS += -g\n", "src/helper.o: CFLAGS += -O2\nbuild/test_all: CFLAGS += -g\n", true},
+		{"Makefile", "-DMAX=3", "-DMAX=3 -DNDEBUG", false},
+		{"Makefile", "-DMAX=3", "$(shell touch x)", false},
+		{"Makefile", "src/calc.o: CFLAGS", "src/calc.o: PATH", false},
+		{"Makefile", "build/test_all: CFLAGS += -g", "build/test_all: CFLAGS += -w", false},
 
 		{"Makefile", "OBJ = src/calc.o", "OBJ = src/calc.o src/more.o", true},
 		{"Makefile", "OBJ = src/calc.o", "OBJ = src/more.o src/calc.o -lm", true},
