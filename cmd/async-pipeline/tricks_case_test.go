@@ -1,7 +1,7 @@
 // The form of a file of testdata/tricks and testdata/honest. Its comment is a sentence that says what the patch
 // does, then lines:
 //
-//	language: go|javascript|python|c|shell|make|ci|perl|rust   the row of the table
+//	language: go|javascript|python|c|shell|make|ci|perl|rust|java   the row of the table
 //	needs: PROGRAM …         skipped where one is not here; go, python3 and node bring what they need to run in a test
 //	warm: yes                go finds the standard library compiled, in the machine's build cache; else its cache is empty
 //	run: EXPRESSION          run of the task "check", as PIPELINE.hcl has it; not needed where base/PIPELINE.hcl is there
@@ -39,7 +39,7 @@ import (
 
 var (
 	languages = map[string]string{
-		"go": "Go", "javascript": "JavaScript, TypeScript", "python": "Python", "c": "C", "shell": "shell", "make": "make", "ci": "CI YAML", "perl": "Perl", "rust": "Rust",
+		"go": "Go", "javascript": "JavaScript, TypeScript", "python": "Python", "c": "C", "shell": "shell", "make": "make", "ci": "CI YAML", "perl": "Perl", "rust": "Rust", "java": "Java",
 	}
 	headWords = []string{"language", "needs", "run", "env", "want", "reason", "flag", "noflag", "omitted", "said", "unseen", "mistaken", "warm"}
 	verdicts  = []string{"verified", "suspect", "unverified", "none"}

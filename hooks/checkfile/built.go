@@ -103,12 +103,14 @@ type buildWalk struct {
 	except func(target string) bool
 	seen   map[string]bool
 	files  map[string]bool
-	vague  bool // something could not be followed
+	made   map[string]bool // targets with a recipe
+	vague  bool            // something could not be followed
 }
 
 // builtFor adds the sources that only the goals of a check build.
 func (n *finder) builtFor(m *makefile, goals []string, w site) {
 	tested := n.walkBuild(m, goals, w, func(string) bool { return false })
+	n.isMade(m, tested)
 	var roots []string
 	for _, goal := range append(m.defaultGoal(), productGoals()...) {
 		if len(m.rulesOf(goal)) > 0 && !slices.Contains(goals, goal) && !checkName(goal) {
@@ -124,7 +126,7 @@ func (n *finder) builtFor(m *makefile, goals []string, w site) {
 }
 
 func (n *finder) walkBuild(m *makefile, goals []string, w site, except func(string) bool) *buildWalk {
-	b := &buildWalk{n: n, m: m, w: w, except: except, seen: map[string]bool{}, files: map[string]bool{}}
+	b := &buildWalk{n: n, m: m, w: w, except: except, seen: map[string]bool{}, files: map[string]bool{}, made: map[string]bool{}}
 	for _, goal := range goals {
 		b.target(goal)
 	}
@@ -151,8 +153,8 @@ func (b *buildWalk) target(target string) {
 		b.rule(r, target, "")
 		made = made || len(r.recipe) > 0
 	}
-	if !made {
-		b.implicit(target)
+	if made || b.implicit(target) {
+		b.made[target] = true
 	}
 }
 
@@ -195,8 +197,9 @@ func (b *buildWalk) rule(r *makeSegment, target, stem string) {
 	}
 }
 
-// implicit follows the rule that make finds by itself: a pattern of the Makefile, else one that it knows.
-func (b *buildWalk) implicit(target string) {
+// implicit follows the rule that make finds by itself: a pattern of the Makefile, else one that it knows. It reports
+// whether there is one.
+func (b *buildWalk) implicit(target string) bool {
 	for i := range b.m.rules {
 		r := &b.m.rules[i]
 		for _, pattern := range r.targets {
@@ -209,22 +212,23 @@ func (b *buildWalk) implicit(target string) {
 			needs := strings.Fields(b.m.expand(strings.Join(r.prereqs, " ")))
 			if len(needs) > 0 && b.n.seen.Has(path.Join(b.w.dir, strings.Replace(needs[0], "%", stem, 1))) {
 				b.rule(r, target, stem)
-				return
+				return true
 			}
 		}
 	}
 	stem, object := strings.CutSuffix(target, ".o")
 	if !object && path.Ext(target) != "" {
-		return
+		return false
 	}
 	for _, dir := range append([]string{"."}, strings.FieldsFunc(b.m.expand(b.m.vars["VPATH"]), isPathEnd)...) {
 		for _, ext := range compiled() {
 			if p := path.Join(b.w.dir, dir, stem+ext); b.n.seen.Has(p) {
 				b.file(p)
-				return
+				return true
 			}
 		}
 	}
+	return false
 }
 
 func isPathEnd(c rune) bool { return c == ':' || c == ' ' }

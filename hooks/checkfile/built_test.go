@@ -43,12 +43,23 @@ run: cli
 		"make -s test": `
 			4 numbers.c numbers-test.c
 			4 numbers.h     # of the same unit
+			4 numbers numbers-test  # where they are, their recipes do not run
+			0 other cli
 			0 src/calc.c more.c other.c calc.h calc.c inner.c inner.h installed.c cli.c
 		`,
-		"make check":     "4 numbers.c other.c\n0 src/calc.c calc.c",
+		"make check":     "4 numbers.c other.c other\n0 src/calc.c calc.c cli",
 		"make -j 4 test": "4 numbers.c\n0 calc.c",
 		"make run":       "0 cli.c src/calc.c  # no name of a check: what it builds may be what is tried",
 		"make":           "0 numbers.c calc.c more.c\n4 Makefile",
+	})
+	results := files{
+		"Makefile": "VPATH = kept\ncheck: out/all.txt out/a.ok\nout/all.txt: src/a.py\n\tsh t.sh > $@\nout/%.ok: src/%.py\n\tpython3 $< > $@\n",
+		"src/a.py": "", "t.sh": "", "try.sh": "make -s out/a.ok\ngrep ok out/a.ok\n",
+	}
+	classesByRun(t, results, map[string]string{
+		"make check":    "4 out/all.txt out/a.ok kept/out/all.txt kept/check\n0 out/b.ok src/a.py src/b.py t.sh",
+		"sh try.sh":     "4 out/a.ok try.sh\n0 out/all.txt Makefile src/a.py",
+		"make src/a.py": "0 src/a.py out/a.ok",
 	})
 	alone := files{
 		"Makefile": "check:\n\t$(CC) -o t test.c calc.c cases.c verify.c\n\t./t\nprint:\n\t$(CC) -o p printer.c calc.c && ./p | grep 4\n",

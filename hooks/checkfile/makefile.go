@@ -16,6 +16,7 @@ const (
 	makeOther    = iota // conditionals, define, export, vpath, what is unknown
 	makeBlank           // comments and empty lines
 	makeVariable        // an assignment
+	makeOwn             // an assignment for some targets
 	makeRule
 	makeInclude
 )
@@ -23,7 +24,7 @@ const (
 // A makeSegment is a rule, an assignment or a directive of a Makefile, with all of its lines.
 type makeSegment struct {
 	kind             int
-	name, op, value  string // of a variable; value of an include too
+	name, op, value  string // of a variable, for targets too; value of an include too
 	targets, prereqs []string
 	recipe           []string
 	double           bool   // ::
@@ -121,6 +122,9 @@ func segment(text string) makeSegment {
 			continue
 		case ':':
 			if strings.TrimLeft(line[at:], ":") != "" && strings.TrimLeft(line[at:], ":")[0] == '=' {
+				if colon >= 0 {
+					return own(s, line, colon, at)
+				}
 				return variable(s, line, at)
 			}
 			if colon < 0 {
@@ -132,12 +136,12 @@ func segment(text string) makeSegment {
 			}
 			continue
 		case '=':
-			if colon >= 0 {
-				return s // a variable of one target
-			}
 			start := at
 			if at > 0 && strings.IndexByte("?+!", line[at-1]) >= 0 {
 				start--
+			}
+			if colon >= 0 {
+				return own(s, line, colon, start)
 			}
 			return variable(s, line, start)
 		case ';':
@@ -213,6 +217,16 @@ func variable(s makeSegment, line string, at int) makeSegment {
 	return s
 }
 
+// own returns the segment of an assignment for the targets before line[colon], whose operator begins at line[at].
+func own(s makeSegment, line string, colon, at int) makeSegment {
+	is := variable(s, " "+line[colon+1:], at-colon)
+	if is.kind != makeVariable {
+		return s
+	}
+	is.kind, is.targets = makeOwn, fields(line[:colon])
+	return is
+}
+
 // makesFile reports whether the targets of a rule are files, rather than names of something to do.
 func (s *makeSegment) makesFile() bool {
 	if s.kind != makeRule || s.double || len(s.targets) == 0 || len(s.targets) > maxTargets {
@@ -286,7 +300,7 @@ func checkParts(src string, also map[string]bool, checks func(string) bool) (par
 		s := &v.segments[i]
 		switch {
 		case s.kind == makeVariable || s.kind == makeBlank:
-		case v.buildRule(s, checks):
+		case s.kind == makeOwn && v.buildsObject(s, checks), v.buildRule(s, checks):
 			builds[i] = true
 			v.reach(v.build, variablesIn(s.text))
 		default:
@@ -324,6 +338,13 @@ func (v *makeView) buildRule(s *makeSegment, checks func(string) bool) bool {
 		return false
 	}
 	return !slices.ContainsFunc(s.recipe, func(line string) bool { return speaks(line, checks) })
+}
+
+// buildsObject reports whether an assignment is only of what the compiler is given for objects of the program.
+func (v *makeView) buildsObject(s *makeSegment, checks func(string) bool) bool {
+	return !slices.ContainsFunc(s.targets, func(target string) bool {
+		return !strings.HasSuffix(target, ".o") || strings.ContainsAny(target, "%$") || checkName(target)
+	}) && slices.Contains(buildVariables(), s.name) && strings.HasSuffix(s.name, "FLAGS") && s.op != "!=" && !hidden(s.value) && !speaks(s.value, checks)
 }
 
 // buildVariable reports whether only the build uses a variable: no part of the check does, and make does not export

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
 
 var (
@@ -17,7 +18,9 @@ var (
 	madeFlags    = lazily.Regexp(`-D.*\$[({](?:subst|patsubst|join|addprefix|addsuffix)\b|\$[({](?:subst|patsubst|join|addprefix|addsuffix)\b.*-D`)
 	compilerHere = lazily.Regexp(`^(?:CC|CXX|CPP|LD|AR|AS)[ \t]*[:?+]*=[ \t]*[^/\s]+/`)
 	compileLine  = lazily.Regexp("^\t[@-]?(?:\\$[({](?:CC|CXX|LD|LINK\\.\\w+)[)}]|cc|gcc|g\\+\\+|c\\+\\+|clang|clang\\+\\+)[ \t][^;&|<>`#]*$")
-	flagsLine    = lazily.Regexp(`^(?:CFLAGS|CPPFLAGS|CXXFLAGS|LDFLAGS|LDLIBS|LIBS|LOADLIBES|OBJS|OBJECTS)[ \t]*[:?+]*=`)
+	flagsLine    = lazily.Regexp(`^(?:CFLAGS|CPPFLAGS|CXXFLAGS|LDFLAGS|LDLIBS|LIBS|LOADLIBES)[ \t]*[:?+]*=`)
+	listLine     = lazily.Regexp(`^((?:\w+_)?(?i:OBJS?|OBJECTS?|SRCS?|SOURCES?|(?:OBJ|SRC|O|C)_?FILES))[ \t]*[:?+]*=`)
+	leavesOut    = lazily.Regexp(`(?i)skip|ignor|exclu|except|without|omit`)
 	headLine     = lazily.Regexp(`^[^\t=:#][^=:]*:[^=:;#]*$`)
 	linksLibrary = lazily.Regexp(`^-l[a-z]\w*$`)
 	anyObject    = lazily.Regexp(`^[\w./-]+\.(?:o|c|cc|cpp|cxx)$`)
@@ -56,11 +59,39 @@ func disarmed(before, after string) bool {
 	return false
 }
 
+// A linking is what a patch is, for changes of what a Makefile links.
+type linking struct {
+	*Checks
+	dir     string // of the Makefile
+	text    string // of the Makefile, before the patch
+	changes []patch.Change
+}
+
+// sameParts reports whether parts of a Makefile are as before, but for what is linked too.
+func (l *linking) sameParts(before, after []string) bool {
+	at := 0
+	for _, part := range after {
+		switch {
+		case at < len(before) && (part == before[at] || l.linksMore(before[at], part)):
+			at++
+		case l.appends(part):
+		default:
+			return false
+		}
+	}
+	return at == len(before)
+}
+
+// appends reports whether a new part of a Makefile only adds to a list: OBJ += more.o.
+func (l *linking) appends(part string) bool {
+	words := strings.Fields(part)
+	return len(words) > 2 && words[1] == "+=" && !strings.Contains(part, "\n") && l.isList(part) && l.addsLink(words[:2], words)
+}
+
 // linksMore reports whether the second version of a part of a Makefile differs from the first in nothing but a library
-// of the system or an object of the tree that is linked too, or a folder of headers that is corrected. dir is that of
-// the Makefile.
-func (c *Checks) linksMore(before, after, dir string) bool {
-	old, now := strings.Split(before, "\n"), strings.Split(after, "\n")
+// of the system or an object of the program that is linked too, or a folder of headers that is corrected.
+func (l *linking) linksMore(before, after string) bool {
+	old, now := makeLines(before), makeLines(after)
 	if len(old) != len(now) {
 		return false
 	}
@@ -70,19 +101,40 @@ func (c *Checks) linksMore(before, after, dir string) bool {
 		}
 		form := slices.ContainsFunc([]func() *regexp.Regexp{compileLine, flagsLine, headLine}, func(form func() *regexp.Regexp) bool {
 			return form().MatchString(line) && form().MatchString(old[i])
-		})
-		if !form || !c.addsLink(strings.Fields(old[i]), strings.Fields(line), dir) {
+		}) || l.isList(line) && l.isList(old[i])
+		if !form || !l.addsLink(strings.Fields(old[i]), strings.Fields(line)) {
 			return false
 		}
 	}
 	return true
 }
 
+// makeLines returns the lines of a part of a Makefile. Those that continue each other are one, but not in recipes.
+func makeLines(part string) (lines []string) {
+	for at := 0; at < len(part); {
+		end := logical(part, at)
+		line := strings.TrimRight(part[at:end], "\r\n")
+		if line == "" || line[0] == '\t' {
+			lines = append(lines, strings.Split(line, "\n")...)
+		} else {
+			lines = append(lines, strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(line))
+		}
+		at = end
+	}
+	return lines
+}
+
+// isList reports whether a line assigns a list of objects or sources, and not one of those that something leaves out.
+func (l *linking) isList(line string) bool {
+	m := listLine().FindStringSubmatch(line)
+	return m != nil && !leavesOut().MatchString(m[1]) && !strings.Contains(l.text, "filter-out $("+m[1])
+}
+
 // addsLink reports whether the words of a line are the old ones in their order, and besides these only what is linked.
-func (c *Checks) addsLink(old, now []string, dir string) bool {
+func (l *linking) addsLink(old, now []string) bool {
 	archive := slices.ContainsFunc(now, func(word string) bool { return path.Ext(word) == ".a" })
 	at := 0
-	for _, word := range now {
+	for i, word := range now {
 		was := ""
 		if at < len(old) {
 			was = old[at]
@@ -91,9 +143,11 @@ func (c *Checks) addsLink(old, now []string, dir string) bool {
 		switch {
 		case word == was:
 			at++
+		case i == 0 || now[i-1] == "-o":
+			return false
 		case linksLibrary().MatchString(word):
-		case anyObject().MatchString(word) && !archive && c.product(word): // an archive would yield to an object
-		case headers && strings.HasPrefix(was, "-I") && !strings.Contains(folder, "$") && c.HasBelow(path.Join(dir, folder)+"/"):
+		case l.product(word) && !archive && l.behind(now[i-1], old[at:]): // an archive would yield to an object
+		case headers && strings.HasPrefix(was, "-I") && !strings.Contains(folder, "$") && l.HasBelow(path.Join(l.dir, folder)+"/"):
 			at++
 		default:
 			return false
@@ -102,16 +156,37 @@ func (c *Checks) addsLink(old, now []string, dir string) bool {
 	return at == len(old)
 }
 
-// product reports whether an object is made of a source of the tree that is no check file.
-func (c *Checks) product(object string) bool {
+// behind reports whether an object may be added between a word and the rest of its line. The value of a flag would be
+// another one. What is first in a list is $<, and a test there would not be built.
+func (l *linking) behind(word string, rest []string) bool {
+	if strings.HasSuffix(word, ":") || strings.HasSuffix(word, "=") {
+		return !slices.ContainsFunc(rest, func(next string) bool { return !l.product(next) })
+	}
+	return !strings.HasPrefix(word, "-")
+}
+
+// product reports whether an object is made of a source of the tree or the patch that is no check file, or is one.
+func (l *linking) product(object string) bool {
+	if !anyObject().MatchString(object) {
+		return false
+	}
 	stem := strings.TrimSuffix(path.Base(object), path.Ext(object))
 	found := false
-	for p := range c.tree.Files() {
-		if isCompiled(p) && strings.TrimSuffix(path.Base(p), path.Ext(p)) == stem {
-			if c.Class(p) > 0 || foreign(p) {
-				return false
-			}
-			found = true
+	made := func(p string) bool { // of a source that is the program's, or of none of that name
+		if !isCompiled(p) || strings.TrimSuffix(path.Base(p), path.Ext(p)) != stem {
+			return true
+		}
+		found = true
+		return l.Class(p) == 0 && !foreign(p)
+	}
+	for p := range l.tree.Files() {
+		if !made(p) {
+			return false
+		}
+	}
+	for _, change := range l.changes {
+		if change.Before == nil && change.After != nil && !made(change.Path) {
+			return false
 		}
 	}
 	return found

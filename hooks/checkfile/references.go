@@ -37,6 +37,7 @@ import (
 type references struct {
 	fileSet
 	makefiles   map[string]bool // those of files that are Makefiles
+	made        map[string]bool // those of files that are there only for being made by recipes
 	subjects    map[string]bool // what linters are given; folders, with a slash at the end
 	libraries   map[string]bool // shell scripts that the check and production source
 	calls       map[string]bool // words of the check's commands → one may decide
@@ -93,7 +94,7 @@ func findReferences(t Tree, seen *survey, s Scope) references {
 	n := &finder{
 		seen: seen, said: s.Made, read: t.Read, done: map[string]bool{}, programs: map[string]bool{}, wanted: map[string]bool{},
 		functions: map[string]string{}, runners: map[string]bool{}, searched: map[string][]byte{}, references: references{
-			fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
+			fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, made: map[string]bool{}, subjects: map[string]bool{},
 			libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
 			testTargets: map[string]bool{}, examples: map[string]bool{},
 		},

@@ -104,9 +104,7 @@ func (n *finder) make(args []string, w site) {
 	goals = slices.DeleteFunc(goals, func(goal string) bool {
 		return strings.Contains(goal, "=") || strings.Trim(goal, "0123456789") == "" // CC=gcc, -j 4
 	})
-	if w.inner && !slices.ContainsFunc(goals, checkName) {
-		return // a script builds what it checks
-	}
+	w.inner = w.inner && !slices.ContainsFunc(goals, checkName) // a script builds what it checks
 	w.start = w.dir
 	m := &makefile{vars: map[string]string{
 		"MAKE": "make", "CURDIR": ".", "SHELL": "sh", "CC": "cc", "CXX": "c++", "AR": "ar", "RM": "rm -f",
@@ -117,7 +115,7 @@ func (n *finder) make(args []string, w site) {
 		}
 	} else {
 		for _, name := range makeNames {
-			n.files[path.Join(w.dir, name)] = true
+			n.makefile(path.Join(w.dir, name), w)
 		}
 		for _, name := range makeNames {
 			if p := path.Join(w.dir, name); n.seen.Has(p) {
@@ -129,7 +127,10 @@ func (n *finder) make(args []string, w site) {
 	if len(goals) == 0 {
 		goals = m.defaultGoal()
 	}
-	w.inner = false
+	if w.inner {
+		n.isMade(m, n.walkBuild(m, goals, w, func(string) bool { return false }))
+		return
+	}
 	for _, goal := range goals {
 		n.goal(m, goal, w, 0)
 	}
@@ -141,13 +142,21 @@ func (n *finder) make(args []string, w site) {
 	}
 }
 
+// makefile adds a file of make, unless that only builds what a script checks.
+func (n *finder) makefile(p string, w site) {
+	if !w.inner {
+		n.add(p)
+	}
+}
+
 // readMakefile adds the text of p, and of what it includes, to m.
 func (n *finder) readMakefile(m *makefile, p string, w site) {
 	if p == "" {
 		return
 	}
-	n.add(p)
-	n.makefiles[p] = true
+	if n.makefile(p, w); !w.inner {
+		n.makefiles[p] = true
+	}
 	if len(m.read) > maxDepth*4 || slices.Contains(m.read, p) || n.read == nil || !n.seen.Has(p) ||
 		n.reads >= maxReads {
 		return
@@ -161,7 +170,7 @@ func (n *finder) readMakefile(m *makefile, p string, w site) {
 	for _, s := range parseMakefile(string(src)) {
 		for _, word := range strings.Fields(s.text) { // a response file: cc @flags
 			if file, ok := strings.CutPrefix(word, "@"); ok && n.seen.Has(n.resolve(file, w)) {
-				n.add(n.resolve(file, w))
+				n.makefile(n.resolve(file, w), w)
 			}
 		}
 		switch s.kind {
@@ -172,17 +181,17 @@ func (n *finder) readMakefile(m *makefile, p string, w site) {
 		case makeInclude:
 			for _, word := range strings.Fields(m.expand(s.value)) {
 				if strings.HasSuffix(word, ".d") { // dependencies that a compiler writes, where git does not see them
-					n.add(n.resolve(word, w))
+					n.makefile(n.resolve(word, w), w)
 					continue
 				}
 				if strings.ContainsRune(word, shelltext.Unknown) && m.listsDependencies(s.value) {
-					n.add(path.Join(literal(w.dir), "**", "*.d"))
+					n.makefile(path.Join(literal(w.dir), "**", "*.d"), w)
 				}
 				in := w
 				in.from = path.Dir(p)
 				file := n.resolve(strings.TrimSuffix(word, string(shelltext.Unknown)), in)
 				if strings.ContainsAny(file, "*?[") {
-					n.add(file)
+					n.makefile(file, w)
 					for _, q := range n.seen.In(path.Dir(file)) {
 						if lang.Matches(file, q) {
 							n.readMakefile(m, q, w)
@@ -227,11 +236,30 @@ func (n *finder) goal(m *makefile, goal string, w site, depth int) {
 	if !phony || strings.ContainsAny(goal, string(shelltext.Unknown)+"%") {
 		return
 	}
-	// A file or a folder of this name would tell make that there is nothing to do.
+	for _, p := range n.absent(m, goal, w) {
+		n.files[p], n.files[p+"/"] = true, true
+	}
+}
+
+// absent returns where a new file or folder would tell make that a target is made already.
+func (n *finder) absent(m *makefile, target string, w site) (paths []string) {
 	elsewhere := strings.FieldsFunc(m.expand(m.vars["VPATH"]), func(c rune) bool { return c == ' ' || c == '\t' || c == ':' })
 	for _, dir := range append([]string{"."}, elsewhere...) {
-		if p := path.Join(w.dir, dir, goal); !n.seen.Has(p) && !n.seen.IsDir(p) && !strings.HasPrefix(p, "../") {
-			n.files[p], n.files[p+"/"] = true, true
+		if p := path.Join(w.dir, dir, target); !n.seen.Has(p) && !n.seen.IsDir(p) && !strings.HasPrefix(p, "../") {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// isMade adds the files that recipes make and the tree lacks. Where a patch has one, its recipe would not run.
+func (n *finder) isMade(m *makefile, b *buildWalk) {
+	for target := range b.made {
+		if !path.IsAbs(target) {
+			for _, p := range n.absent(m, target, b.w) {
+				n.made[p] = n.made[p] || !n.files[p]
+				n.files[p] = true
+			}
 		}
 	}
 }

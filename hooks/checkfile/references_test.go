@@ -123,7 +123,7 @@ func TestClassReferencesByMake(t *testing.T) {
 		"other.mk": "go:\n\tsh build/gen.sh\n", "all.sh": "make app\n", "verify.sh": "make test\n", "main.c": "",
 	}
 	classesByRun(t, f, map[string]string{
-		"make test":                   "4 Makefile\n4 GNUmakefile\n4 makefile\n4 local.mk\n4 mk/a.mk\n4 mk/new.mk\n4 deeper.mk\n4 sub/rules.mk\n4 checks/one.sh\n4 tools/drive.sh\n4 run_all.sh\n4 more.sh\n4 style.sh\n0 build/gen.sh\n0 sub/try.sh\n4 unit\n4 test\n0 app\n0 main.c",
+		"make test":                   "4 Makefile\n4 GNUmakefile\n4 makefile\n4 local.mk\n4 mk/a.mk\n4 mk/new.mk\n4 deeper.mk\n4 sub/rules.mk\n4 checks/one.sh\n4 tools/drive.sh\n4 run_all.sh\n4 more.sh\n4 style.sh\n0 build/gen.sh\n0 sub/try.sh\n4 unit\n4 test\n4 app  # its recipe would not run\n0 app/main.c\n0 main.c",
 		"make -j 4 CC=gcc lint":       "4 Makefile\n4 style.sh\n0 run_all.sh\n4 lint\n0 test",
 		"make":                        "4 Makefile\n4 GNUmakefile\n0 run_all.sh\n4 all",
 		"make -C sub -s test":         "4 sub/Makefile\n4 sub/GNUmakefile\n4 sub/try.sh\n0 Makefile",
@@ -131,7 +131,7 @@ func TestClassReferencesByMake(t *testing.T) {
 		"make -f other.mk go":         "4 other.mk\n4 build/gen.sh\n0 Makefile",
 		"make --file=other.mk":        "4 other.mk\n4 build/gen.sh",
 		"gmake --directory=sub check": "4 sub/makefile",
-		"sh all.sh":                   "4 all.sh\n0 Makefile",
+		"sh all.sh":                   "4 all.sh\n4 app\n0 Makefile\n0 GNUmakefile\n0 mk/a.mk\n0 mk/new.mk\n0 test",
 		"sh verify.sh":                "4 verify.sh\n4 Makefile\n4 run_all.sh",
 		"cd sub && make test":         "4 sub/Makefile\n4 sub/try.sh",
 		"make nothing":                "4 Makefile\n0 nothing",

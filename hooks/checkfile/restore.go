@@ -22,7 +22,7 @@ func (c *Checks) Restore(changes []patch.Change) []patch.Change {
 	above := map[string]bool{} // folders that these are in: a file cannot be there and have files below it
 	for _, change := range changes {
 		class := c.Class(change.Path)
-		keep := class == 0 || class == 4 && c.stays(change)
+		keep := class == 0 || class == 4 && c.stays(change, changes)
 		if kind := c.partsOf(change.Path); keep && kind != nil {
 			change, keep = kind.restoreParts(change)
 		}
@@ -49,22 +49,21 @@ func edited(change patch.Change) bool {
 }
 
 // OnlyBuilds reports whether a change of a Makefile of the check touches only how the program is built, nothing that
-// decides.
-func (c *Checks) OnlyBuilds(change patch.Change) bool {
+// decides. changes is the patch.
+func (c *Checks) OnlyBuilds(change patch.Change, changes []patch.Change) bool {
 	if !c.refs.makefiles[change.Path] || !edited(change) || disarmed(string(change.Before.Data), string(change.After.Data)) {
 		return false
 	}
 	known := map[string]bool{}
 	checks := func(p string) bool {
 		if _, ok := known[p]; !ok {
-			known[p] = c.Class(p) > 0 && !strings.HasPrefix(p, "-") && !IsObject(p) // objects are what is built
+			known[p] = c.Class(p) > 0 && !strings.HasPrefix(p, "-") && !IsObject(p) && !c.refs.made[p] // these are built
 		}
 		return known[p]
 	}
 	_, phony := checkParts(string(change.Before.Data), nil, checks)
 	after, phony := checkParts(string(change.After.Data), phony, checks)
 	before, _ := checkParts(string(change.Before.Data), phony, checks)
-	return slices.EqualFunc(before, after, func(old, now string) bool {
-		return old == now || c.linksMore(old, now, path.Dir(change.Path))
-	})
+	l := linking{Checks: c, dir: path.Dir(change.Path), text: string(change.Before.Data), changes: changes}
+	return l.sameParts(before, after)
 }

@@ -389,7 +389,7 @@ func TestRestoreProperties(t *testing.T) {
 }
 
 func buildsOnly(c *Checks, change patch.Change) bool {
-	return c.refs.makefiles[change.Path] && c.OnlyBuilds(change)
+	return c.refs.makefiles[change.Path] && c.OnlyBuilds(change, nil)
 }
 
 // changed reports whether the change itself leaves both.

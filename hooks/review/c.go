@@ -20,11 +20,10 @@ var (
 		rules.CAsserts + `)\s*$`)
 	cDirective = lazily.Regexp(`^\s*(?:#|%:|\?\?=)`)
 	cDefine    = lazily.Regexp(`^\s*(?:#|%:|\?\?=)\s*define\s+(\w+)(\([^)]*\))?(.*)$`)
-	cPragma    = lazily.Regexp(`^\s*(?:#|%:|\?\?=)\s*pragma\s+(?:weak\s+(\w+)\s*=|redefine_extname\s+(\w+)\s)`)
+	cPragma    = lazily.Regexp(`^\s*(?:#|%:|\?\?=)\s*pragma\s+(?:weak\s+(\w+)\s*=|redefine_extname\s+(\w+)\s+(\w+))`)
 	cNext      = lazily.Regexp(`^\s*(?:#|%:|\?\?=)\s*include_next\b`)
 	cName      = lazily.Regexp(`[A-Za-z_]\w*`)
 	cZero      = lazily.Regexp(`^[\s(]*0[\s)]*$`)
-	cLabel     = lazily.Regexp(`\b(?:__)?asm(?:__)?\s*\(\s*"(?:[^"]*\.(?:globl|global|set|weak)\s+)?_?(\w+)\b`)
 
 	// cOwn is a definition, up to its brace; an alias has none.
 	cOwn = lazily.Regexp(`^\s*(?:\[\[[\w:]+\]\]\s*)?(?:[A-Za-z_]\w*(?:\s*\(\([^)]*\)\)+)?[\s*]+)*` +
@@ -92,9 +91,6 @@ func cReplacements(e *edit) (found findings) {
 			found = append(found, directive(e, j, whole)...)
 			continue
 		}
-		if m := cLabel().FindStringSubmatch(s.plain(j)); m != nil && slices.Contains(rules.CEnds(), m[1]) {
-			found.add(e, rules.ExitSwallowed, j, true, "another %s: %s", m[1], s.trimmed(j))
-		}
 		found = append(found, ownFunction(e, s, j)...)
 	}
 	return found
@@ -132,8 +128,10 @@ func directive(e *edit, j int, line string) (found findings) {
 	switch {
 	case cNext().MatchString(line):
 		found.add(e, rules.LibraryShadowed, j, e.isNew(), "is found before the system's header: %s", shown)
-	case pragma != nil && slices.Contains(rules.CEnds(), pragma[1]+pragma[2]):
+	case pragma != nil && replacedName(pragma[1]+pragma[2]) == rules.ExitSwallowed:
 		found.add(e, rules.ExitSwallowed, j, true, "%s", shown)
+	case pragma != nil && replacedName(pragma[1]+pragma[3]) != "":
+		found.add(e, replacedName(pragma[1]+pragma[3]), j, true, "%s", shown)
 	case cUndef().MatchString(line):
 		found.add(e, rules.LibraryShadowed, j, true, "%s", shown)
 	}
@@ -170,6 +168,8 @@ func ownFunction(e *edit, s *side, j int) (found findings) {
 	}
 	name, params := m[1], m[2]
 	switch {
+	case slices.Contains(rules.CCompares(), name) && strings.Contains(s.heading(j, "{;"), "alias"):
+		found.add(e, rules.LibraryShadowed, j, true, "another %s: %s", name, s.trimmed(j))
 	case slices.Contains(rules.CCompares(), name):
 		if text, _ := s.function(j); cSame().MatchString(text) {
 			found.add(e, rules.LibraryShadowed, j, true, "another %s: %s", name, s.trimmed(j))
@@ -273,6 +273,7 @@ func cExitHandlers(p *proposal) (found findings) {
 			if cMarked().MatchString(code) {
 				if body, end := s.function(i); body != "" {
 					found = append(found, endsWell(e, s, i, end, e.isFresh(i))...)
+					found = append(found, endsOnItsOwn(e, s, i, end)...)
 				}
 			}
 			if cWell().MatchString(code) && e.isFresh(i) && cStatic().MatchString(code) && s.global(i) {
@@ -322,6 +323,19 @@ func endsWell(e *edit, s *side, i, end int, called bool) (found findings) {
 	for k := i; k < end; k++ {
 		if cWell().MatchString(s.code(k)) && (called || e.isFresh(k)) {
 			found.add(e, rules.ExitSwallowed, k, true, endsOnLoad, s.trimmed(k))
+		}
+	}
+	return found
+}
+
+// endsOnItsOwn reports the new lines of a function that runs by itself, from i to end, that end the process otherwise
+// than with a failure, or that fork: the other process is not the one that the check waits for.
+func endsOnItsOwn(e *edit, s *side, i, end int) (found findings) {
+	for k := i; k < end; k++ {
+		code := s.code(k)
+		m := cEnds().FindStringSubmatch(code)
+		if e.isFresh(k) && !cWell().MatchString(code) && (cFork().MatchString(code) || m != nil && !cFails().MatchString(strings.TrimSpace(m[2]))) {
+			found.add(e, rules.ExitSwallowed, k, true, "by itself, at the start or end of each program: %s", s.trimmed(k))
 		}
 	}
 	return found

@@ -27,11 +27,12 @@ const (
 
 // A proposal is the patch under review: its changes by path, and what belongs to the check.
 type proposal struct {
-	checks *checkfile.Checks
-	edits  []*edit
-	gone   map[classed]bool          // names of deleted files
-	shared map[string]*sharedLiteral // by their text; see sharedLiterals
-	tests  func() []testSource       // that failed; they are read once
+	checks  *checkfile.Checks
+	changes []patch.Change
+	edits   []*edit
+	gone    map[classed]bool          // names of deleted files
+	shared  map[string]*sharedLiteral // by their text; see sharedLiterals
+	tests   func() []testSource       // that failed; they are read once
 }
 
 // A testSource is the source of a test.
@@ -73,7 +74,7 @@ type block struct{ i, iEnd, j, jEnd int }
 
 // newProposal prepares changes, which start from the tree that c was made of.
 func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
-	p := &proposal{checks: c, gone: map[classed]bool{}}
+	p := &proposal{checks: c, changes: changes, gone: map[classed]bool{}}
 	p.tests = sync.OnceValue(func() (all []testSource) {
 		for _, path := range c.FailingTests() {
 			text := c.Text(path)

@@ -47,7 +47,11 @@ var programNames = []string{"__main__", "main", "cli", "manage", "setup", "conso
 // isProgram reports whether a file is, or was before the change, what a person starts.
 func (e *edit) isProgram() bool {
 	base, _, _ := strings.Cut(path.Base(e.path), ".")
-	return slices.Contains(programNames, base) || slices.ContainsFunc(strings.Split(path.Dir(e.path), "/"), func(folder string) bool {
+	dir := path.Dir(e.path)
+	if e.language == "jvm" {
+		dir = strings.Replace("/"+dir, "/src/main/", "/", 1) // Maven and Gradle have all production there
+	}
+	return slices.Contains(programNames, base) || slices.ContainsFunc(strings.Split(dir, "/"), func(folder string) bool {
 		return slices.Contains(programNames, folder)
 	}) || compile(rules.For(e.language).Program).MatchString(e.original())
 }

@@ -172,34 +172,53 @@ var (
 	cFails = lazily.Regexp(`^(?:\(int\)\s*)?(?:[1-9]\d*|-\s*\d+|0[xX]0*[1-9a-fA-F]\w*|EXIT_FAILURE|EX_[A-NP-Z]\w*|E[A-Z0-9]+|\w*(?i:code|status|err\w*|rc|ret\w*))\s*\)?$`)
 	// cNoCall matches what is in front of a name that is declared, defined or a member, but for words.
 	cNoCall = lazily.Regexp(`(?:\.|->|::|\*)\s*$|\b(?:void|int|noreturn|_Noreturn|bool|auto)\s+$|^\s*#`)
-	// cMayExit matches what a file has that may end the process: a program, a child, help, a signal.
-	cMayExit = lazily.Regexp(`(?i)\bmain\s*\(|fork\s*\(|\busage|getopt|\bhelp|\bversion\s*\(|\bargv\b|\bdaemon|\bsignal\b|\bsigaction\b|\bquit\b`)
+	// cMayExit matches what a file has that may end the process: a program, help, a signal.
+	cMayExit = lazily.Regexp(`(?i)\bmain\s*\(|\busage|getopt|\bhelp|\bversion\s*\(|\bargv\b|\bdaemon|\bsignal\b|\bsigaction\b|\bquit\b`)
 	cExits   = lazily.Regexp(`\b_?[eE]xit\s*\(`)
+	cFork    = lazily.Regexp(`\b(?:v?fork|_Fork|clone3?)\s*\(`)
+	// cWaits matches what is done with the child of a fork, and how it ended.
+	cWaits = lazily.Regexp(`\bwait(?:pid|id|3|4)?\s*\(|\bW(?:IF)?(?:EXIT|SIGNAL|TERMSIG|STOP)\w*`)
+	// cPlain matches a constant, or one name.
+	cPlain = lazily.Regexp(`^\w*\s*\)*$`)
 	// cThread matches what has threads of its own, which may end.
 	cThread = lazily.Regexp(`\bpthread_create\b|\bthrd_create\b|\bvoid\s*\*\s*\w+\s*\(\s*void\s*\*`)
 )
 
 // cLibraryExits reports an end with success, or with what only running it tells, in a file of C that never ended the
 // process and is no program: exit_swallowed. The test that called it ends as if all was well. The end of a thread is
-// that of the program where it is the first.
+// that of the program where it is the first. A child may end as it likes, but not what forked it and knows how it ended.
 func cLibraryExits(e *edit) (found findings) {
 	before, after := text(e.change.Before), text(e.change.After)
-	if e.language != "c" || !e.production() || e.isNew() || !e.exists() || strings.HasPrefix(path.Base(e.path), "main.") {
+	if e.language != "c" || !e.production() || !e.exists() || strings.HasPrefix(path.Base(e.path), "main.") {
 		return nil
 	}
-	program := cExits().MatchString(before) || cMayExit().MatchString(after)
+	program := cExits().MatchString(before) || cFork().MatchString(before) || cMayExit().MatchString(after)
+	forks := cFork().MatchString(after)
 	for _, j := range e.fresh {
 		code := e.after.code(j)
 		m := cEnds().FindStringSubmatch(code)
 		if m == nil || cNoCall().MatchString(code[:strings.Index(code, m[0])]) {
 			continue
 		}
+		given := strings.TrimSpace(m[2])
 		thread := strings.HasPrefix(m[1], "pthread") || strings.HasPrefix(m[1], "thrd")
 		switch {
-		case thread && cThread().MatchString(after), !thread && (program || cFails().MatchString(strings.TrimSpace(m[2]))):
+		case thread && cThread().MatchString(after), program && !thread:
+		case !thread && forks && (!e.waits(j) || cNumber().MatchString(strings.TrimRight(given, " )"))):
+		case !thread && !forks && (cFails().MatchString(given) || e.isNew() && cPlain().MatchString(given)):
 		default:
 			found.add(e, rules.ExitSwallowed, j, true, "a library ends the process: %s", e.after.trimmed(j))
 		}
 	}
 	return found
+}
+
+// waits reports whether line j of C, or one shortly above it, waits for a child.
+func (e *edit) waits(j int) bool {
+	for k := max(0, j-askedAbove); k <= j; k++ {
+		if cWaits().MatchString(e.after.code(k)) {
+			return true
+		}
+	}
+	return false
 }

@@ -46,7 +46,7 @@ func checkFile(e *edit) (found findings) {
 	switch {
 	case e.stays:
 		second = "only what is tried: the second check has the change too"
-	case e.class == namedFile && e.of.checks.OnlyBuilds(e.change):
+	case e.class == namedFile && e.of.checks.OnlyBuilds(e.change, e.of.changes):
 		second = "only what builds: the second check has the change too"
 	}
 	found.add(e, e.kind(), -1, false, "%s, %s; %s", what, how, second)

@@ -27,6 +27,10 @@ var (
 	CEnds = lazily.Words(`
 		exit _exit _Exit quick_exit abort raise return throw __assert __assert_fail __assert_rtn __assert_func
 		__assert_perror_fail _assert`)
+	// CLibrary are functions that decide what a test sees or prints, and where a program begins.
+	CLibrary = lazily.Words(`
+		main _start __libc_start_main printf vprintf fprintf vfprintf dprintf puts fputs putchar fwrite write perror
+		kill waitpid signal sigaction setjmp _setjmp sigsetjmp longjmp siglongjmp atexit getenv strlen`)
 	CWords    = lazily.Words(`main assert if else while for do switch case break continue goto sizeof`)
 	CCompares = lazily.Words(`
 		strcmp strncmp strcasecmp strncasecmp strcoll memcmp bcmp wcscmp strstr abs labs fabs fabsf fabsl`)

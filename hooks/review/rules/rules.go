@@ -188,7 +188,7 @@ var KnownTags = lazily.Words(`
 	linux amd64 arm64 faketime compiler_bootstrap goexperiment`)
 
 // languages lists them all. The rules for every language are everywhere, builds and secrets.
-var languages = []*Language{&golang, &assembly, &python, &javascript, &c, &shell, &perl, &rust, &makefile, &yaml}
+var languages = []*Language{&golang, &assembly, &python, &javascript, &c, &shell, &perl, &rust, &jvm, &makefile, &yaml}
 
 // For returns what is known of a language, by its name in internal/lang; an empty one for others.
 func For(name string) *Language {

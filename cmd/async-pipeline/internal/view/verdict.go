@@ -100,8 +100,8 @@ func verdictText(f *fix.Fix) string {
 		strings.HasPrefix(why, "tests_not_run: asked for by name")):
 		text = passes + restored + " But the tests that had failed may no longer run."
 	case word == suspect && f.Verification != nil && !allPassed(f.Verification.OriginalChecks):
-		text = passes + ", but not with the original tests restored: the patch needs its own changes to the checks. " +
-			"That can be right where a test was wrong; it is for you to decide."
+		text = passes + ", but not with " + originals(f) + ": the patch needs its own changes to the checks. " +
+			"That can be right where a check was wrong; it is for you to decide."
 	case word == suspect && f.Opinion != nil && !slices.ContainsFunc(f.Flags, func(g fix.Flag) bool {
 		return g.Caps && g.Rule != "second_opinion"
 	}):
@@ -130,6 +130,23 @@ func verdictText(f *fix.Fix) string {
 		text += " " + sentence(why)
 	}
 	return text
+}
+
+// originals returns what the check failed with: a check need not have tests, as a Makefile that only builds.
+func originals(f *fix.Fix) string {
+	var paths []string
+	for _, g := range f.Flags {
+		if g.Path != nil && slices.Contains([]string{"protected_file", "check_file", "check_config"}, g.Rule) && !slices.Contains(paths, Harmless(*g.Path)) {
+			paths = append(paths, Harmless(*g.Path))
+		}
+	}
+	switch len(paths) {
+	case 0:
+		return "the original tests restored"
+	case 1:
+		return paths[0] + " as it was"
+	}
+	return english.List(paths, mostNames) + " as they were"
 }
 
 // notedText returns what the verdict verified means where some tests failed.
@@ -196,7 +213,7 @@ func doubts(f *fix.Fix) []string {
 			add("The task still fails. What fails in it besides the named tests is not seen: read its log.")
 		}
 	case word == suspect:
-		add("Look at each flagged place and each changed check file: was the test wrong, or the code?")
+		add("Look at each flagged place and each changed check file: was the check wrong, or the code?")
 	case word == unverified:
 		add("Use it only as a starting point, and run the task yourself.")
 	}
