@@ -106,10 +106,10 @@ func TestListCountsTheNewestProposal(t *testing.T) {
 	items = items[:2]
 	got, err := json.Marshal(items)
 	fixtest.Check(t, err)
-	want := `[{"run":"` + fixtest.RunID + `","task":"lint","name":"lint","state":"no_fix","disposition":"none","verdict":null,"flags":[],"summary":null,"files":[],"applied":[],"partly":[],"rescue":[],"created_at":"2026-11-21T05:00:00.000Z","fingerprint":null,"passed_in":null,"recurred_in":[],` +
+	want := `[{"run":"` + fixtest.RunID + `","task":"lint","name":"lint","state":"no_fix","disposition":"none","verdict":null,"flags":[],"summary":null,"files":[],"applied":[],"partly":[],"edited":false,"rescue":[],"created_at":"2026-11-21T05:00:00.000Z","fingerprint":null,"passed_in":null,"recurred_in":[],` +
 		`"reason":null,"kind":null,"later":null,"fits":null,"passed_without":null,"verified_older":null},` +
 		`{"run":"` + fixtest.RunID + `","task":"test[\"linux\"]","name":"test[\"linux\"]","state":"proposed","disposition":"open","verdict":"suspect","flags":[{"id":"F1","rule":"check_file","caps":false,"path":null,"line":null,"detail":""}],` +
-		`"summary":"second","files":["a.txt"],"applied":[],"partly":[],"rescue":["fixes/test%5B%22linux%22%5D/attempt-1.patch","fixes/test%5B%22linux%22%5D@2/attempt-1.patch"],"created_at":"2026-11-21T04:00:00.000Z","fingerprint":null,"passed_in":null,"recurred_in":[],` +
+		`"summary":"second","files":["a.txt"],"applied":[],"partly":[],"edited":false,"rescue":["fixes/test%5B%22linux%22%5D/attempt-1.patch","fixes/test%5B%22linux%22%5D@2/attempt-1.patch"],"created_at":"2026-11-21T04:00:00.000Z","fingerprint":null,"passed_in":null,"recurred_in":[],` +
 		`"reason":null,"kind":null,"later":{"name":"test%5B%22linux%22%5D@3","state":"no_fix","reason":null,"kind":null,"created_at":"2026-11-21T04:30:00.000Z"},"fits":null,"passed_without":null,"verified_older":null}]`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
