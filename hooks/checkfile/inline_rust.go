@@ -35,6 +35,7 @@ type rustSource struct{ src, code string }
 func (s rustSource) tests() (found []extent, ok bool) {
 	var around []string // the heads of the blocks that are open
 	head := 0           // where the text before the next block begins
+	text := 0           // bytes of names
 	for at := 0; at < len(s.code); at++ {
 		switch s.code[at] {
 		case '{':
@@ -63,6 +64,9 @@ func (s rustSource) tests() (found []extent, ok bool) {
 			in := strings.Join(around, " › ")
 			name := strings.TrimPrefix(in+" › "+s.name(end), " › ")
 			found = append(found, extent{from: from, to: after, in: in, name: name, value: strings.TrimSpace(s.src[from:after])})
+			if text += len(in) + len(name); text > maxPieceText {
+				return found, false
+			}
 			at, head = after-1, after
 		}
 	}

@@ -1,6 +1,8 @@
 package checkfile
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -117,5 +119,37 @@ func TestRestoreInline(t *testing.T) {
 				t.Errorf("left is\n%s\nwant\n%s", got, c.want)
 			}
 		})
+	}
+}
+
+// A file whose pieces would each say a long text that is around them is judged as a whole.
+func TestPiecesAreBounded(t *testing.T) {
+	long := strings.Repeat("a", 200<<10)
+	c := NewChecks(files{}.tree(), Scope{Runs: []Command{{Shell: "python3 -m doctest app.py", Dir: "."}}})
+	members := `"b":1`
+	for i := range 10_000 {
+		members += fmt.Sprintf(`,"%d":1`, i)
+	}
+	for p, text := range map[string]string{
+		"package.json":         `{"scripts.` + long + `":{` + members + `}}`,
+		"CMakeLists.txt":       "if(" + long + ")\n" + strings.Repeat("add_test(a)\n", 10_000) + "endif()\n",
+		"cmake/elseifs.cmake":  "if(a)\n" + strings.Repeat("elseif(a)\n", 20_000) + "endif()\n",
+		"cmake/foreachs.cmake": "foreach(" + long + ")\n" + strings.Repeat("foreach(a)\nendforeach()\nmacro(add_test)\nendmacro()\n", 5_000),
+		"src/lib.rs":           "mod " + long + " {\n" + strings.Repeat("#[test] fn a() {}\n", 10_000) + "}\n",
+		"Cargo.toml":           "[dependencies." + long + "]\n" + strings.Repeat("a=1\n", 10_000),
+		"setup.cfg":            "[tool:" + long + "]\n" + strings.Repeat("a=1\n", 10_000),
+		"go.mod":               long + "(\n" + strings.Repeat("a b\n", 10_000) + ")\n",
+		"app.py":               "class " + long + ":\n" + strings.Repeat("  \"\"\">>> a\"\"\"\n", 10_000),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := partNames(c.Parts(patch.Change{Path: p, After: regular(text)}))
+		runtime.ReadMemStats(&after)
+		if got != "the file as a whole:1" {
+			t.Errorf("%s: %.100s", p, got)
+		}
+		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 256 {
+			t.Errorf("%s: %d MiB were allocated", p, mib)
+		}
 	}
 }

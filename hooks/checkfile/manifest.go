@@ -22,7 +22,10 @@ type Part struct {
 	Test  bool   // it is a test in a source
 }
 
-const maxRestored = 2_000 // pieces that are restored one by one; with more, the file is restored as a whole
+const (
+	maxRestored  = 2_000    // pieces that are restored one by one; with more, the file is restored as a whole
+	maxPieceText = 16 << 20 // bytes of the names and values of pieces that say what is around them; with more, likewise
+)
 
 // Meanings of pieces.
 const (

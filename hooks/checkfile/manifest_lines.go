@@ -19,7 +19,7 @@ var goModMeaning = map[string]int{
 // splitGoMod splits go.mod. The format: https://go.dev/ref/mod#go-mod-file-grammar
 func splitGoMod(src string) ([]piece, bool) {
 	var list []piece
-	block := ""
+	block, names := "", 0
 	for text := range strings.Lines(src) {
 		said, comment, _ := strings.Cut(text, "//")
 		said = strings.Join(strings.Fields(said), " ")
@@ -50,6 +50,9 @@ func splitGoMod(src string) ([]piece, bool) {
 			} else if strings.TrimSpace(comment) == "indirect" {
 				p.value += " // indirect"
 			}
+		}
+		if names += len(p.name); names > maxPieceText {
+			return nil, false
 		}
 		list = append(list, p)
 	}
@@ -84,6 +87,7 @@ func splitRequirements(src string) ([]piece, bool) {
 func splitINI(src string) ([]piece, bool) {
 	var list []piece
 	section, entry := "", -1 // the entry is the one that indented lines continue
+	names := 0
 	for text := range strings.Lines(src) {
 		p := piece{section: section, text: text}
 		switch trimmed := strings.TrimSpace(text); {
@@ -106,6 +110,9 @@ func splitINI(src string) ([]piece, bool) {
 			entry = len(list)
 			option := strings.ToLower(strings.TrimSpace(trimmed[:at]))
 			p.name, p.is, p.value = section+"."+option, iniMeaning(section, option), strings.TrimSpace(trimmed[at+1:])
+			if names += len(p.name); names > maxPieceText {
+				return nil, false
+			}
 		}
 		list = append(list, p)
 	}
@@ -197,6 +204,7 @@ func splitTOML(src string, means meaning) ([]piece, bool) {
 		section string
 		arrays  = map[string]int{}
 		at      = 0 // where the text begins that is in no piece yet
+		names   int // bytes of them
 		parser  unstable.Parser
 	)
 	add := func(p piece, end int) {
@@ -233,6 +241,9 @@ func splitTOML(src string, means meaning) ([]piece, bool) {
 		case unstable.KeyValue:
 			if section != "" {
 				name = section + "." + name
+			}
+			if names += len(name); names > maxPieceText {
+				return nil, false
 			}
 			add(piece{name: name, is: means(name, false), value: strings.Trim(src[to:end], "= \t\r\n")}, end)
 			continue
