@@ -193,14 +193,14 @@ func differences(old, now []piece) []piece {
 // originForm matches the place that a dependency comes from: a URL or scheme, a key such as path, an owner/name, a
 // path.
 var originForm = lazily.Regexp(`(?i)\b(?:file|link|portal|patch|npm|git(?:\+\w+)?|https?|ssh|github|gitlab|bitbucket):[^\s"'#]*|` +
-	`\b(?:path|git|url|registry|registry-index|index|editable|package|file)"?\s*[=:]\s*"[^"]*"|` +
+	`\b(?:path|git|url|registry|registry-index|index|editable|package|file)["']?\s*[=:]\s*(?:"[^"]*"|'[^']*')|` +
 	`"[\w.-]+/[\w.-]+(?:#[^"]*)?"|"(?:\.{0,2}|~)/[^"]*"`)
 
 // origins returns the places that a dependency comes from, without the version there.
 func origins(values []string) []string {
 	var list []string
 	for _, value := range values {
-		if !strings.ContainsAny(value, `:="`) {
+		if !strings.ContainsAny(value, `:="'`) {
 			continue
 		}
 		for _, m := range originForm().FindAllString(value, -1) {
@@ -208,7 +208,7 @@ func origins(values []string) []string {
 			if at := strings.LastIndexByte(m, '@'); at > strings.LastIndexByte(m, '/') {
 				m = m[:at]
 			}
-			list = append(list, strings.TrimRight(m, `"`))
+			list = append(list, strings.TrimRight(m, `"'`))
 		}
 	}
 	return set(list)

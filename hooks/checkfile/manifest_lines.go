@@ -202,6 +202,7 @@ func splitTOML(src string, means meaning) ([]piece, bool) {
 	var (
 		list    []piece
 		section string
+		heading []string // its keys
 		arrays  = map[string]int{}
 		at      = 0 // where the text begins that is in no piece yet
 		names   int // bytes of them
@@ -245,13 +246,17 @@ func splitTOML(src string, means meaning) ([]piece, bool) {
 			if names += len(name); names > maxPieceText {
 				return nil, false
 			}
-			add(piece{name: name, is: means(name, false), value: strings.Trim(src[to:end], "= \t\r\n")}, end)
+			p := piece{name: name, is: means(name, false), value: strings.Trim(src[to:end], "= \t\r\n")}
+			if last := len(keys) - 1; p.is == dependency && !listsDependencies(slices.Concat(heading, keys[:last])) {
+				p.value = keys[last] + " = " + p.value // path = "stub" is another place: see origins
+			}
+			add(p, end)
 			continue
 		case unstable.ArrayTable:
 			arrays[name]++
 			name = fmt.Sprintf("%s[%d]", name, arrays[name])
 		}
-		section = name
+		section, heading = name, keys
 		if is := means(name, true); is == decides {
 			add(piece{name: name, is: is, value: "[]"}, end)
 		} else {
@@ -260,6 +265,14 @@ func splitTOML(src string, means meaning) ([]piece, bool) {
 	}
 	between(len(src))
 	return list, parser.Error() == nil
+}
+
+// listsDependencies reports whether the keys in a table of TOML are names of dependencies. In the table of one dependency
+// they are not, whatever it is called.
+func listsDependencies(table []string) bool {
+	last := len(table) - 1
+	return last >= 0 && (strings.HasSuffix(table[last], "dependencies") || strings.HasSuffix(table[last], "packages")) &&
+		!listsDependencies(table[:last])
 }
 
 // splitWorkspace splits pnpm-workspace.yaml at its top keys: all but the list of packages and the catalogs are
