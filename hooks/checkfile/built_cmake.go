@@ -135,12 +135,12 @@ func (c *cmakeProject) folder(dir string, vars map[string]string, depth int) {
 
 // block returns the commands up to the one that ends the block which list[0] begins, and how many there are.
 func block(list []cmakeCommand) (body []cmakeCommand, n int) {
-	name, depth := list[0].name, 0
+	name, end, depth := list[0].name, "end"+list[0].name, 0
 	for i, c := range list {
 		switch c.name {
 		case name:
 			depth++
-		case "end" + name:
+		case end:
 			if depth--; depth == 0 {
 				return list[1:i], i + 1
 			}

@@ -1,7 +1,6 @@
 package checkfile
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -125,11 +124,8 @@ func TestCMakeDoubles(t *testing.T) {
 		"arguments":   "function(f)\nlist(APPEND L ${ARGV})\nf(${L})\nendfunction()\n" + strings.Repeat("f(${L})\nlist(APPEND L ${L})\n", 21),
 	} {
 		f := files{"CMakeLists.txt": "set(L a b)\n" + lines, "a.c": testMain}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		NewChecks(f.tree(), Scope{Runs: []Command{{Argv: []string{"ctest"}, Dir: "."}}})
-		runtime.ReadMemStats(&after)
-		if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 512 {
+		run := Scope{Runs: []Command{{Argv: []string{"ctest"}, Dir: "."}}}
+		if got := allocated(func() { NewChecks(f.tree(), run) }); got > 512 {
 			t.Errorf("%s: %d MiB were allocated", name, got)
 		}
 	}

@@ -24,6 +24,7 @@ type Part struct {
 
 const (
 	maxRestored  = 2_000    // pieces that are restored one by one; with more, the file is restored as a whole
+	maxInserted  = 5 << 20  // pieces that are looked at to insert others between them; with more, likewise
 	maxPieceText = 16 << 20 // bytes of the names and values of pieces that say what is around them; with more, likewise
 )
 
@@ -305,7 +306,7 @@ func lineKind(read func(string) ([]piece, bool)) *manifestKind {
 			if left := was[p.name]; len(left) == 0 || left[0].line != p.line {
 				continue
 			}
-			if added++; added > maxRestored {
+			if added++; added > maxRestored || added*len(out) > maxInserted {
 				return "", false
 			}
 			was[p.name] = was[p.name][1:]
