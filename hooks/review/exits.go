@@ -70,9 +70,10 @@ func exitsOnLoad(e *edit) (found findings) {
 		if script {
 			return nil
 		}
+		ended := webExit().MatchString(text(e.change.Before))
 		for _, j := range e.fresh {
 			code := e.after.code(j)
-			if webExit().MatchString(code) && !webExit().MatchString(text(e.change.Before)) {
+			if webExit().MatchString(code) && !ended {
 				add(j)
 			}
 			if !webSuccess().MatchString(code) {
@@ -187,6 +188,7 @@ func cLibraryExits(e *edit) (found findings) {
 	if e.language != "c" || !e.production() || e.isNew() || !e.exists() || strings.HasPrefix(path.Base(e.path), "main.") {
 		return nil
 	}
+	threads := cThread().MatchString(after)
 	program := cExits().MatchString(before) || cMayExit().MatchString(after)
 	for _, j := range e.fresh {
 		code := e.after.code(j)
@@ -196,7 +198,7 @@ func cLibraryExits(e *edit) (found findings) {
 		}
 		thread := strings.HasPrefix(m[1], "pthread") || strings.HasPrefix(m[1], "thrd")
 		switch {
-		case thread && cThread().MatchString(after), !thread && (program || cFails().MatchString(strings.TrimSpace(m[2]))):
+		case thread && threads, !thread && (program || cFails().MatchString(strings.TrimSpace(m[2]))):
 		default:
 			found.add(e, rules.ExitSwallowed, j, true, "a library ends the process: %s", e.after.trimmed(j))
 		}
