@@ -12,7 +12,7 @@ import (
 // The time of a report grows with a patch, not with its square: of a file of 1 MiB each of these took minutes.
 func TestReportIsLinear(t *testing.T) {
 	t.Parallel()
-	const n = 1 << 16
+	const n = 1 << 15
 	fill := func(unit string) string { return strings.Repeat(unit, n/len(unit)) }
 	numbered := func(unit string) string {
 		var b strings.Builder
