@@ -14,7 +14,10 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
-const maxTargetsFollowed = 5_000 // of one Makefile
+const (
+	maxTargetsFollowed = 5_000 // of one Makefile
+	maxPatternRules    = 1_000 // that are looked at for a target
+)
 
 var (
 	compiled = lazily.Words(".c .cc .cpp .cxx .m .mm")
@@ -200,20 +203,15 @@ func (b *buildWalk) rule(r *makeSegment, target, stem string) {
 // implicit follows the rule that make finds by itself: a pattern of the Makefile, else one that it knows. It reports
 // whether there is one.
 func (b *buildWalk) implicit(target string) bool {
-	for i := range b.m.rules {
-		r := &b.m.rules[i]
-		for _, pattern := range r.targets {
-			before, after, ok := strings.Cut(b.m.expand(pattern), "%")
-			if !ok || len(target) < len(before)+len(after) || !strings.HasPrefix(target, before) ||
-				!strings.HasSuffix(target, after) {
-				continue
-			}
-			stem := target[len(before) : len(target)-len(after)]
-			needs := strings.Fields(b.m.expand(strings.Join(r.prereqs, " ")))
-			if len(needs) > 0 && b.n.seen.Has(path.Join(b.w.dir, strings.Replace(needs[0], "%", stem, 1))) {
-				b.rule(r, target, stem)
-				return true
-			}
+	for _, p := range b.m.patternRules() {
+		if len(target) < len(p.before)+len(p.after) || !strings.HasPrefix(target, p.before) || !strings.HasSuffix(target, p.after) {
+			continue
+		}
+		stem := target[len(p.before) : len(target)-len(p.after)]
+		needs := strings.Fields(b.m.expand(strings.Join(p.rule.prereqs, " ")))
+		if len(needs) > 0 && b.n.seen.Has(path.Join(b.w.dir, strings.Replace(needs[0], "%", stem, 1))) {
+			b.rule(p.rule, target, stem)
+			return true
 		}
 	}
 	stem, object := strings.CutSuffix(target, ".o")
@@ -229,6 +227,28 @@ func (b *buildWalk) implicit(target string) bool {
 		}
 	}
 	return false
+}
+
+// A patternRule is a rule of a Makefile for all targets with such a name.
+type patternRule struct {
+	rule          *makeSegment
+	before, after string // the %
+}
+
+// patternRules returns the pattern rules in their order.
+func (m *makefile) patternRules() []patternRule {
+	if m.patterns == nil {
+		m.patterns = []patternRule{}
+		for i := range m.rules {
+			for _, pattern := range m.rules[i].targets {
+				before, after, ok := strings.Cut(m.expand(pattern), "%")
+				if ok && len(m.patterns) < maxPatternRules {
+					m.patterns = append(m.patterns, patternRule{&m.rules[i], before, after})
+				}
+			}
+		}
+	}
+	return m.patterns
 }
 
 func isPathEnd(c rune) bool { return c == ':' || c == ' ' }

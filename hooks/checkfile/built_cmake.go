@@ -17,7 +17,65 @@ import (
 const (
 	maxCMakeSteps = 20_000 // commands that are followed, also those of loops and functions
 	maxCMakeDepth = 12     // folders and functions that lead to each other
+
+	maxCMakeRoom  = 2 << 20   // bytes of arguments that are read
+	maxCMakeValue = 256 << 10 // bytes of a variable
 )
+
+// A cmakeRoom is how many bytes of arguments are still read, with what variables make of them. A list that is appended to
+// itself doubles with every line.
+type cmakeRoom int
+
+// words returns arguments without their quotes and with their variables filled in, nil where the room is not enough. A
+// list is several words.
+func (r *cmakeRoom) words(args []string, vars map[string]string) (words []string) {
+	for _, arg := range args {
+		arg = strings.Trim(arg, `"`)
+		for range maxCMakeDepth {
+			before, rest, ok := strings.Cut(arg, "${")
+			name, after, closed := strings.Cut(rest, "}")
+			if !ok || !closed || len(arg) > maxWord {
+				break
+			}
+			arg = before + vars[name] + after
+		}
+		if *r -= cmakeRoom(len(arg) + 1); *r < 0 {
+			return nil
+		}
+		words = append(words, strings.FieldsFunc(arg, func(r rune) bool { return r == ' ' || r == ';' })...)
+	}
+	return words
+}
+
+// value returns words as a variable has them, "" where they are too long. To copy a text takes little of the room.
+func (r *cmakeRoom) value(words ...string) string {
+	n := len(words)
+	for _, word := range words {
+		n += len(word)
+	}
+	if *r -= cmakeRoom(n / 64); *r < 0 || n > maxCMakeValue {
+		return ""
+	}
+	return strings.Join(words, " ")
+}
+
+// items returns what a loop runs over: plain items, or those of lists.
+func (r *cmakeRoom) items(args []string, vars map[string]string) (items []string) {
+	lists := false
+	for _, arg := range args {
+		switch {
+		case arg == "IN" || arg == "ITEMS":
+			lists = false
+		case arg == "LISTS":
+			lists = true
+		case lists:
+			items = append(items, r.words([]string{vars[arg]}, nil)...)
+		default:
+			items = append(items, arg)
+		}
+	}
+	return items
+}
 
 // A cmakeProject is what its CMakeLists.txt files say of targets. Every branch of a condition is read.
 type cmakeProject struct {
@@ -27,6 +85,7 @@ type cmakeProject struct {
 	tested    map[string]bool           // programs that are tests; a value of false: with arguments
 	shipped   map[string]bool           // targets that are installed
 	steps     int
+	room      cmakeRoom
 }
 
 // cmakeTests adds the sources that only the tests of the project around w use. It is read once.
@@ -45,7 +104,7 @@ func (n *finder) cmakeTests(w site) {
 	}
 	c := &cmakeProject{
 		n: n, functions: map[string][]cmakeCommand{}, sources: map[string][]string{}, tested: map[string]bool{},
-		shipped: map[string]bool{},
+		shipped: map[string]bool{}, room: maxCMakeRoom,
 	}
 	c.folder(top, map[string]string{}, 0)
 	tested, shipped := map[string]bool{}, map[string]bool{}
@@ -76,12 +135,12 @@ func (c *cmakeProject) folder(dir string, vars map[string]string, depth int) {
 
 // block returns the commands up to the one that ends the block which list[0] begins, and how many there are.
 func block(list []cmakeCommand) (body []cmakeCommand, n int) {
-	name, depth := list[0].name, 0
+	name, end, depth := list[0].name, "end"+list[0].name, 0
 	for i, c := range list {
 		switch c.name {
 		case name:
 			depth++
-		case "end" + name:
+		case end:
 			if depth--; depth == 0 {
 				return list[1:i], i + 1
 			}
@@ -99,71 +158,41 @@ func (c *cmakeProject) run(list []cmakeCommand, dir string, vars map[string]stri
 		case "foreach":
 			body, n := block(list[i:])
 			i += n - 1
-			args := cmakeWords(at.args, vars)
+			c.room -= cmakeRoom(n)
+			args := c.room.words(at.args, vars)
 			if len(args) == 0 {
 				continue
 			}
-			for _, item := range foreachItems(args[1:], vars) {
+			for _, item := range c.room.items(args[1:], vars) {
 				vars[args[0]] = item
 				c.run(body, dir, vars, depth+1)
 			}
 		case "function", "macro":
 			_, n := block(list[i:])
+			c.room -= cmakeRoom(n)
 			if len(at.args) > 0 {
 				c.functions[strings.ToLower(at.args[0])] = list[i : i+n]
 			}
 			i += n - 1
 		default:
-			c.command(at.name, cmakeWords(at.args, vars), dir, vars, depth)
+			c.command(at.name, c.room.words(at.args, vars), dir, vars, depth)
 		}
 	}
-}
-
-// foreachItems returns what a loop runs over: plain items, or those of lists.
-func foreachItems(args []string, vars map[string]string) (items []string) {
-	lists := false
-	for _, arg := range args {
-		switch {
-		case arg == "IN" || arg == "ITEMS":
-			lists = false
-		case arg == "LISTS":
-			lists = true
-		case lists:
-			items = append(items, strings.Fields(vars[arg])...)
-		default:
-			items = append(items, arg)
-		}
-	}
-	return items
-}
-
-// cmakeWords returns arguments without their quotes and with their variables filled in. A list is several words.
-func cmakeWords(args []string, vars map[string]string) (words []string) {
-	for _, arg := range args {
-		arg = strings.Trim(arg, `"`)
-		for range maxCMakeDepth {
-			before, rest, ok := strings.Cut(arg, "${")
-			name, after, closed := strings.Cut(rest, "}")
-			if !ok || !closed || len(arg) > maxWord {
-				break
-			}
-			arg = before + vars[name] + after
-		}
-		words = append(words, strings.FieldsFunc(arg, func(r rune) bool { return r == ' ' || r == ';' })...)
-	}
-	return words
 }
 
 // command takes over what one command says.
 func (c *cmakeProject) command(name string, args []string, dir string, vars map[string]string, depth int) {
 	if f := c.functions[name]; f != nil {
+		if c.room -= cmakeRoom(len(f[0].args)); c.room < 0 {
+			return
+		}
 		in := maps.Clone(vars)
 		for i, param := range f[0].args[1:] {
 			if in[param] = ""; i < len(args) {
 				in[param] = args[i]
 			}
 		}
-		in["ARGV"], in["ARGN"] = strings.Join(args, " "), strings.Join(args[min(len(f[0].args)-1, len(args)):], " ")
+		in["ARGV"], in["ARGN"] = c.room.value(args...), c.room.value(args[min(len(f[0].args)-1, len(args)):]...)
 		c.run(f[1:len(f)-1], dir, in, depth+1)
 		return
 	}
@@ -173,18 +202,18 @@ func (c *cmakeProject) command(name string, args []string, dir string, vars map[
 	first, rest := args[0], args[1:]
 	switch name {
 	case "set":
-		vars[first] = strings.Join(rest, " ")
+		vars[first] = c.room.value(rest...)
 	case "list":
 		if first == "APPEND" && len(rest) > 0 {
-			vars[rest[0]] = strings.Join(append([]string{vars[rest[0]]}, rest[1:]...), " ")
+			vars[rest[0]] = c.room.value(append([]string{vars[rest[0]]}, rest[1:]...)...)
 		}
 	case "file":
 		if strings.HasPrefix(first, "GLOB") && len(rest) > 0 {
-			vars[rest[0]] = strings.Join(c.glob(rest[1:], dir), " ")
+			vars[rest[0]] = c.room.value(c.glob(rest[1:], dir)...)
 		}
 	case "aux_source_directory":
 		if len(rest) > 0 {
-			vars[rest[0]] = strings.Join(c.glob([]string{first + "/*.c", first + "/*.cpp"}, dir), " ")
+			vars[rest[0]] = c.room.value(c.glob([]string{first + "/*.c", first + "/*.cpp"}, dir)...)
 		}
 	case "get_filename_component":
 		if len(rest) > 1 && strings.HasPrefix(rest[1], "NAME_W") {

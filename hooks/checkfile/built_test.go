@@ -1,6 +1,9 @@
 package checkfile
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const (
 	testMain    = "int main(void) { return twice(2) != 4; }\n"
@@ -120,6 +123,23 @@ add_subdirectory(unit)
 		"Makefile.am": "bin_PROGRAMS = app\napp_SOURCES = app.c calc.c\ncheck_PROGRAMS = numbers \\\n  sums\nnumbers_SOURCES = numbers.c calc.c\nTESTS = $(check_PROGRAMS)\n",
 		"app.c":       testMain, "calc.c": "", "numbers.c": testMain, "sums.c": testMain, "extra.c": testMain,
 	}, map[string]string{"make check": "4 numbers.c sums.c\n0 app.c calc.c extra.c"})
+}
+
+// Lists of CMake that double with every line are read within bounds, by what finds tests and by what finds headers.
+func TestCMakeDoubles(t *testing.T) {
+	for name, lines := range map[string]string{
+		"appended":    strings.Repeat("list(APPEND L ${L})\n", 21),
+		"set":         strings.Repeat("set(L ${L} ${L})\n", 21),
+		"in one line": strings.Repeat("list(APPEND L ${L})\n", 10) + "set(L " + strings.Repeat(" ${L}", 1_000) + ")\n",
+		"in a loop":   strings.Repeat("list(APPEND L ${L})\n", 10) + "foreach(i IN LISTS" + strings.Repeat(" L", 1_000) + ")\nendforeach()\n",
+		"arguments":   "function(f)\nlist(APPEND L ${ARGV})\nf(${L})\nendfunction()\n" + strings.Repeat("f(${L})\nlist(APPEND L ${L})\n", 21),
+	} {
+		f := files{"CMakeLists.txt": "set(L a b)\n" + lines, "a.c": testMain}
+		run := Scope{Runs: []Command{{Argv: []string{"ctest"}, Dir: "."}}}
+		if got := allocated(func() { NewChecks(f.tree(), run) }); got > 512 {
+			t.Errorf("%s: %d MiB were allocated", name, got)
+		}
+	}
 }
 
 // What make says of its rules is more than its text shows.

@@ -31,6 +31,7 @@ func splitPython(src string, doctests, main bool) ([]piece, bool) {
 		found  []extent
 		scopes []string // what the line is in, by their indents
 		widths []int
+		length int // bytes of names
 	)
 	lines := pythonLines(src)
 	for i, l := range lines {
@@ -53,7 +54,12 @@ func splitPython(src string, doctests, main bool) ([]piece, bool) {
 		trimmed := strings.TrimLeft(text, " \t")
 		switch {
 		case doctests && documents(trimmed) && strings.Contains(text, ">>>"):
-			found = append(found, extent{from: l.from, to: l.to, in: strings.Join(scopes, "."), name: "examples of " + strings.Join(append([]string{"the module"}, scopes...), "."), value: examples(text)})
+			in := strings.Join(scopes, ".")
+			name := "examples of " + strings.TrimSuffix("the module."+in, ".")
+			if length += len(in) + len(name); length > maxPieceText {
+				return nil, false
+			}
+			found = append(found, extent{from: l.from, to: l.to, in: in, name: name, value: examples(text)})
 		case main && topAssert().MatchString(text):
 			found = append(found, extent{from: l.from, to: l.to, name: "assert", value: strings.TrimSpace(text)})
 		case main && mainBlock().MatchString(text):

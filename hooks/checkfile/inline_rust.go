@@ -35,6 +35,7 @@ type rustSource struct{ src, code string }
 func (s rustSource) tests() (found []extent, ok bool) {
 	var around []string // the heads of the blocks that are open
 	head := 0           // where the text before the next block begins
+	text := 0           // bytes of names
 	for at := 0; at < len(s.code); at++ {
 		switch s.code[at] {
 		case '{':
@@ -63,6 +64,9 @@ func (s rustSource) tests() (found []extent, ok bool) {
 			in := strings.Join(around, " › ")
 			name := strings.TrimPrefix(in+" › "+s.name(end), " › ")
 			found = append(found, extent{from: from, to: after, in: in, name: name, value: strings.TrimSpace(s.src[from:after])})
+			if text += len(in) + len(name); text > maxPieceText {
+				return found, false
+			}
 			at, head = after-1, after
 		}
 	}
@@ -138,7 +142,8 @@ func (s rustSource) name(at int) string {
 // examples returns the comments of documentation with code in them, outside of tests. Their value is that code.
 func (s rustSource) examples(tests []extent) (found []extent) {
 	for at := 0; at < len(s.src); {
-		to, value := at, ""
+		to := at
+		var value strings.Builder
 		in := false
 		for to < len(s.src) {
 			next := lineAfter(s.src, to)
@@ -152,22 +157,27 @@ func (s rustSource) examples(tests []extent) (found []extent) {
 			}
 			fence := strings.HasPrefix(strings.TrimSpace(text), "```") || strings.HasPrefix(strings.TrimSpace(text), "~~~")
 			if in || fence {
-				value += strings.TrimSpace(text) + "\n"
+				value.WriteString(strings.TrimSpace(text) + "\n")
 			}
 			in = in != fence
 			to = next
 		}
-		inTest := slices.ContainsFunc(tests, func(e extent) bool { return e.from <= at && at < e.to })
-		if value != "" && !inTest {
-			found = append(found, extent{from: at, to: to, name: "examples of " + s.documented(to), value: value})
+		for len(tests) > 0 && tests[0].to <= at { // they are in order
+			tests = tests[1:]
+		}
+		if inTest := len(tests) > 0 && tests[0].from <= at; value.Len() > 0 && !inTest {
+			found = append(found, extent{from: at, to: to, name: "examples of " + s.documented(to), value: value.String()})
 		}
 		at = max(to, lineAfter(s.src, at))
 	}
 	return found
 }
 
+const maxToItem = 2_000 // bytes of attributes and other comments between a comment of documentation and its item
+
 // documented returns the name of the item behind a comment, without its attributes.
 func (s rustSource) documented(at int) string {
+	s.code = s.code[:min(len(s.code), at+maxToItem)]
 	at += len(s.code[at:]) - len(strings.TrimLeft(s.code[at:], " \t\r\n"))
 	end, _, _ := s.attributes(at)
 	return s.name(end)

@@ -1,6 +1,8 @@
 package checkfile
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -117,5 +119,79 @@ func TestRestoreInline(t *testing.T) {
 				t.Errorf("left is\n%s\nwant\n%s", got, c.want)
 			}
 		})
+	}
+}
+
+// What is read of hostile files grows with them, not with its square: each took more than ten seconds, or some GiB.
+func TestPartsAreLinear(t *testing.T) {
+	const n = 1 << 20
+	fill := func(unit string) string { return strings.Repeat(unit, n/len(unit)/2) }
+	before := ""
+	for i := range 1_000 {
+		before += fmt.Sprintf("replace a/b%d => c\n", i)
+	}
+	c := NewChecks(files{}.tree(), Scope{})
+	for name, change := range map[string]patch.Change{
+		"a long example":                {Path: "a.rs", After: regular("/// ```\n" + fill("/// a\n"))},
+		"examples without an item":      {Path: "a.rs", After: regular(fill("/// ```\n\n"))},
+		"tests, and lines that are not": {Path: "a.rs", After: regular(fill("#[test] fn a(){}\n") + fill("\n"))},
+	} {
+		got := allocated(func() { c.Parts(change); c.Restore([]patch.Change{change}) })
+		if got > 512 {
+			t.Errorf("%s: %d MiB were allocated", name, got)
+		}
+	}
+	many := patch.Change{Path: "go.mod", Before: regular(before), After: regular(strings.Repeat("\n", 100_000))}
+	if left := c.Restore([]patch.Change{many}); len(left) != 0 {
+		t.Error("1,000 entries are inserted one by one between 100,000 others")
+	}
+	for p, text := range map[string]string{
+		"Makefile":    "test:\n" + fill("A+=b\n"),
+		"justfile":    "test:\n" + fill(" a\n"),
+		"Makefile.am": fill("A+=b\n"),
+	} {
+		run := Scope{Runs: []Command{{Shell: "make test; just test", Dir: "."}}}
+		if got := allocated(func() { NewChecks(files{p: text}.tree(), run) }); got > 1<<10 {
+			t.Errorf("%s: %d MiB were allocated", p, got)
+		}
+	}
+}
+
+// allocated returns how many MiB do allocates in all.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return (after.TotalAlloc - before.TotalAlloc) >> 20
+}
+
+// A file whose pieces would each say a long text that is around them is judged as a whole.
+func TestPiecesAreBounded(t *testing.T) {
+	long := strings.Repeat("a", 200<<10)
+	c := NewChecks(files{}.tree(), Scope{Runs: []Command{{Shell: "python3 -m doctest app.py", Dir: "."}}})
+	members := `"b":1`
+	for i := range 10_000 {
+		members += fmt.Sprintf(`,"%d":1`, i)
+	}
+	for p, text := range map[string]string{
+		"package.json":         `{"scripts.` + long + `":{` + members + `}}`,
+		"CMakeLists.txt":       "if(" + long + ")\n" + strings.Repeat("add_test(a)\n", 10_000) + "endif()\n",
+		"cmake/elseifs.cmake":  "if(a)\n" + strings.Repeat("elseif(a)\n", 20_000) + "endif()\n",
+		"cmake/foreachs.cmake": "foreach(" + long + ")\n" + strings.Repeat("foreach(a)\nendforeach()\nmacro(add_test)\nendmacro()\n", 5_000),
+		"src/lib.rs":           "mod " + long + " {\n" + strings.Repeat("#[test] fn a() {}\n", 10_000) + "}\n",
+		"Cargo.toml":           "[dependencies." + long + "]\n" + strings.Repeat("a=1\n", 10_000),
+		"setup.cfg":            "[tool:" + long + "]\n" + strings.Repeat("a=1\n", 10_000),
+		"go.mod":               long + "(\n" + strings.Repeat("a b\n", 10_000) + ")\n",
+		"app.py":               "class " + long + ":\n" + strings.Repeat("  \"\"\">>> a\"\"\"\n", 10_000),
+	} {
+		var got string
+		mib := allocated(func() { got = partNames(c.Parts(patch.Change{Path: p, After: regular(text)})) })
+		if got != "the file as a whole:1" {
+			t.Errorf("%s: %.100s", p, got)
+		}
+		if mib > 256 {
+			t.Errorf("%s: %d MiB were allocated", p, mib)
+		}
 	}
 }

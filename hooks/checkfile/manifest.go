@@ -22,7 +22,11 @@ type Part struct {
 	Test  bool   // it is a test in a source
 }
 
-const maxRestored = 2_000 // pieces that are restored one by one; with more, the file is restored as a whole
+const (
+	maxRestored  = 2_000    // pieces that are restored one by one; with more, the file is restored as a whole
+	maxInserted  = 5 << 20  // pieces that are looked at to insert others between them; with more, likewise
+	maxPieceText = 16 << 20 // bytes of the names and values of pieces that say what is around them; with more, likewise
+)
 
 // Meanings of pieces.
 const (
@@ -190,14 +194,14 @@ func differences(old, now []piece) []piece {
 // originForm matches the place that a dependency comes from: a URL or scheme, a key such as path, an owner/name, a
 // path.
 var originForm = lazily.Regexp(`(?i)\b(?:file|link|portal|patch|npm|git(?:\+\w+)?|https?|ssh|github|gitlab|bitbucket):[^\s"'#]*|` +
-	`\b(?:path|git|url|registry|registry-index|index|editable|package|file)"?\s*[=:]\s*"[^"]*"|` +
+	`\b(?:path|git|url|registry|registry-index|index|editable|package|file)["']?\s*[=:]\s*(?:"[^"]*"|'[^']*')|` +
 	`"[\w.-]+/[\w.-]+(?:#[^"]*)?"|"(?:\.{0,2}|~)/[^"]*"`)
 
 // origins returns the places that a dependency comes from, without the version there.
 func origins(values []string) []string {
 	var list []string
 	for _, value := range values {
-		if !strings.ContainsAny(value, `:="`) {
+		if !strings.ContainsAny(value, `:="'`) {
 			continue
 		}
 		for _, m := range originForm().FindAllString(value, -1) {
@@ -205,7 +209,7 @@ func origins(values []string) []string {
 			if at := strings.LastIndexByte(m, '@'); at > strings.LastIndexByte(m, '/') {
 				m = m[:at]
 			}
-			list = append(list, strings.TrimRight(m, `"`))
+			list = append(list, strings.TrimRight(m, `"'`))
 		}
 	}
 	return set(list)
@@ -302,7 +306,7 @@ func lineKind(read func(string) ([]piece, bool)) *manifestKind {
 			if left := was[p.name]; len(left) == 0 || left[0].line != p.line {
 				continue
 			}
-			if added++; added > maxRestored {
+			if added++; added > maxRestored || added*len(out) > maxInserted {
 				return "", false
 			}
 			was[p.name] = was[p.name][1:]

@@ -81,14 +81,19 @@ func (x cmakeContext) split(src string) ([]piece, bool) {
 	var (
 		list       []piece
 		conditions []string
+		text       int // bytes of values and conditions
 	)
+	add := func(p piece) {
+		list = append(list, p)
+		text += len(p.value)
+	}
 	for _, c := range commands {
 		said := c.name + "(" + strings.Join(c.args, " ") + ")"
 		p := piece{line: c.line, value: said}
 		switch c.name {
 		case "if", "foreach", "while", "macro", "function":
 			if c.name != "if" {
-				list = append(list, cmakePiece(p, c.name, c.args, conditions))
+				add(cmakePiece(p, c.name, c.args, conditions))
 			}
 			if conditions = append(conditions, said); len(conditions) > maxConditions {
 				return nil, false
@@ -96,6 +101,7 @@ func (x cmakeContext) split(src string) ([]piece, bool) {
 		case "elseif", "else":
 			if len(conditions) > 0 {
 				conditions[len(conditions)-1] += " " + said
+				text += len(conditions[len(conditions)-1])
 			}
 		case "endif", "endforeach", "endwhile", "endmacro", "endfunction":
 			if len(conditions) > 0 {
@@ -105,7 +111,10 @@ func (x cmakeContext) split(src string) ([]piece, bool) {
 			if x.weakens(c, targets) {
 				p.is = decides
 			}
-			list = append(list, cmakePiece(p, c.name, c.args, conditions))
+			add(cmakePiece(p, c.name, c.args, conditions))
+		}
+		if text > maxPieceText {
+			return nil, false
 		}
 	}
 	return list, true

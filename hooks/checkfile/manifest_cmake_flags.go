@@ -3,6 +3,7 @@ package checkfile
 // Commands of CMake that compile the asserts of tests away, or put something else in the place of a test program.
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -66,7 +67,6 @@ var (
 		`INCLUDE_BEFORE|INCLUDE_AFTER|OVERRIDE|OVERRIDE_\w+|TOOLCHAIN_FILE|CONFIGURATION_TYPES|MAKE_PROGRAM|COMMAND|EMULATOR)$|` +
 		`^(?:RULE_LAUNCH_\w+|\w+_LAUNCHER|CROSSCOMPILING_EMULATOR|RUNTIME_OUTPUT_NAME|OUTPUT_NAME)$`)
 	cmakeFlags   = lazily.Regexp(`^CMAKE_\w*(?:FLAGS|OPTIONS|DEFINITIONS|LIBRARIES)(?:_\w+)?$|^COMPILE_(?:FLAGS|OPTIONS|DEFINITIONS)$|^LINK_(?:FLAGS|OPTIONS)$`)
-	cmakeOpener  = lazily.Regexp(`\$<[A-Za-z0-9_]*:|\\\r?\n`)
 	cmakeInParts = lazily.Regexp(`[-/]D\w*\$|\$<(?:JOIN|LIST|STRING|SUBST|GENEX_EVAL|TARGET_GENEX_EVAL|PATH|FILTER)|\$<UPPER_CASE`)
 	besideName   = lazily.Regexp(`^[-\w]*\$\{\w+\}\w+$|^[-\w]+\$\{\w+\}$|\}\w`)
 
@@ -85,15 +85,7 @@ func disarms(flags string) bool { return disarming().MatchString(flags) }
 // weakens reports whether a command decides about tests by how it builds them: see the comment of this file.
 func (x cmakeContext) weakens(c cmakeCommand, targets map[string]bool) bool {
 	text := strings.Join(c.args, " ")
-	for strings.Contains(text, "$<") {
-		shorter := cmakeOpener().ReplaceAllString(text, "")
-		if shorter == text {
-			break
-		}
-		text = shorter
-	}
-	text = strings.NewReplacer(">", "", "\\\n", "", "\\\r\n", "").Replace(text)
-	if disarms(text) || cmakeInParts().MatchString(strings.Join(c.args, " ")) {
+	if disarms(strings.ReplaceAll(withoutOpeners(text), ">", "")) || cmakeInParts().MatchString(text) {
 		return true
 	}
 	always := func(arg string) bool { return cmakeAlways().MatchString(strings.Trim(arg, `"`)) }
@@ -127,6 +119,34 @@ func (x cmakeContext) weakens(c cmakeCommand, targets map[string]bool) bool {
 		return true
 	}
 	return slices.ContainsFunc(c.args, func(arg string) bool { return x.aboutTest(arg, targets) })
+}
+
+// withoutOpeners returns text without what opens a generator expression ($<CONFIG:), and with continued lines joined. What
+// then has the form of an opener is removed too. It reads text once: a name is looked at again only behind the colon that
+// ends it.
+func withoutOpeners(text string) string {
+	kept := make([]byte, 0, len(text))
+	for i := range len(text) {
+		switch text[i] {
+		case ':':
+			name := len(kept)
+			for name > 0 && kept[name-1] != '$' && lang.IsWord(kept[name-1]) {
+				name--
+			}
+			if bytes.HasSuffix(kept[:name], []byte("$<")) {
+				kept = kept[:name-2]
+				continue
+			}
+		case '\n':
+			line := bytes.TrimSuffix(kept, []byte("\r"))
+			if bytes.HasSuffix(line, []byte(`\`)) {
+				kept = line[:len(line)-1]
+				continue
+			}
+		}
+		kept = append(kept, text[i])
+	}
+	return string(kept)
 }
 
 // aboutTest reports whether an argument names the program or a source of a test.

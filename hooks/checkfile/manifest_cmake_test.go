@@ -2,6 +2,7 @@ package checkfile
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
@@ -109,5 +110,29 @@ EBUG")`,
 	}
 	if len(fresh("cmake/Warnings.cmake", "add_compile_options(-Wall)\n")) != 1 {
 		t.Error("a new file with warnings goes")
+	}
+}
+
+// Openers of generator expressions are removed in one pass, whatever is nested in what.
+func TestWithoutOpeners(t *testing.T) {
+	for text, want := range map[string]string{
+		"-DND$<1:EBUG>":      "-DNDEBUG>",
+		"$<A$<B:C:x>>":       "x>>",
+		"$$<A:<B:x>>":        "x>>",
+		"$<$<CONFIG:D>:-DX>": "$<D>:-DX>",
+		"-DND\\\nEBUG":       "-DNDEBUG",
+		"-DND\\\r\nEBUG":     "-DNDEBUG",
+		"\\$<1:\n":           "",
+		"$<$A:":              "$<$A:",
+		"a:b $<c\n":          "a:b $<c\n",
+	} {
+		if got := withoutOpeners(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	const n = 2_000
+	deep := cmakeCommand{name: "message", args: []string{strings.Repeat("$<", n) + strings.Repeat("A:", n)}}
+	if got := testing.AllocsPerRun(1, func() { cmakeContext{}.weakens(deep, nil) }); got > 100 {
+		t.Errorf("%v allocations for %d openers in each other", got, n)
 	}
 }

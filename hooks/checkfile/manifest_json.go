@@ -105,7 +105,7 @@ func splitJSON(src string, means meaning) ([]piece, bool) {
 		return nil, false
 	}
 	var list []piece
-	line, counted := 1, 0
+	line, counted, names := 1, 0, 0
 	add := func(name string, m member) {
 		line += strings.Count(src[counted:m.from], "\n")
 		counted = m.from
@@ -124,6 +124,9 @@ func splitJSON(src string, means meaning) ([]piece, bool) {
 			add(m.key, m)
 		}
 		for _, b := range below {
+			if names += len(m.key) + len(b.key); names > maxPieceText {
+				return nil, false
+			}
 			add(m.key+"."+b.key, b)
 		}
 	}

@@ -19,7 +19,7 @@ var goModMeaning = map[string]int{
 // splitGoMod splits go.mod. The format: https://go.dev/ref/mod#go-mod-file-grammar
 func splitGoMod(src string) ([]piece, bool) {
 	var list []piece
-	block := ""
+	block, names := "", 0
 	for text := range strings.Lines(src) {
 		said, comment, _ := strings.Cut(text, "//")
 		said = strings.Join(strings.Fields(said), " ")
@@ -50,6 +50,9 @@ func splitGoMod(src string) ([]piece, bool) {
 			} else if strings.TrimSpace(comment) == "indirect" {
 				p.value += " // indirect"
 			}
+		}
+		if names += len(p.name); names > maxPieceText {
+			return nil, false
 		}
 		list = append(list, p)
 	}
@@ -84,6 +87,7 @@ func splitRequirements(src string) ([]piece, bool) {
 func splitINI(src string) ([]piece, bool) {
 	var list []piece
 	section, entry := "", -1 // the entry is the one that indented lines continue
+	names := 0
 	for text := range strings.Lines(src) {
 		p := piece{section: section, text: text}
 		switch trimmed := strings.TrimSpace(text); {
@@ -106,6 +110,9 @@ func splitINI(src string) ([]piece, bool) {
 			entry = len(list)
 			option := strings.ToLower(strings.TrimSpace(trimmed[:at]))
 			p.name, p.is, p.value = section+"."+option, iniMeaning(section, option), strings.TrimSpace(trimmed[at+1:])
+			if names += len(p.name); names > maxPieceText {
+				return nil, false
+			}
 		}
 		list = append(list, p)
 	}
@@ -195,8 +202,10 @@ func splitTOML(src string, means meaning) ([]piece, bool) {
 	var (
 		list    []piece
 		section string
+		heading []string // its keys
 		arrays  = map[string]int{}
 		at      = 0 // where the text begins that is in no piece yet
+		names   int // bytes of them
 		parser  unstable.Parser
 	)
 	add := func(p piece, end int) {
@@ -234,13 +243,20 @@ func splitTOML(src string, means meaning) ([]piece, bool) {
 			if section != "" {
 				name = section + "." + name
 			}
-			add(piece{name: name, is: means(name, false), value: strings.Trim(src[to:end], "= \t\r\n")}, end)
+			if names += len(name); names > maxPieceText {
+				return nil, false
+			}
+			p := piece{name: name, is: means(name, false), value: strings.Trim(src[to:end], "= \t\r\n")}
+			if last := len(keys) - 1; p.is == dependency && !listsDependencies(slices.Concat(heading, keys[:last])) {
+				p.value = keys[last] + " = " + p.value // path = "stub" is another place: see origins
+			}
+			add(p, end)
 			continue
 		case unstable.ArrayTable:
 			arrays[name]++
 			name = fmt.Sprintf("%s[%d]", name, arrays[name])
 		}
-		section = name
+		section, heading = name, keys
 		if is := means(name, true); is == decides {
 			add(piece{name: name, is: is, value: "[]"}, end)
 		} else {
@@ -249,6 +265,14 @@ func splitTOML(src string, means meaning) ([]piece, bool) {
 	}
 	between(len(src))
 	return list, parser.Error() == nil
+}
+
+// listsDependencies reports whether the keys in a table of TOML are names of dependencies. In the table of one dependency
+// they are not, whatever it is called.
+func listsDependencies(table []string) bool {
+	last := len(table) - 1
+	return last >= 0 && (strings.HasSuffix(table[last], "dependencies") || strings.HasSuffix(table[last], "packages")) &&
+		!listsDependencies(table[:last])
 }
 
 // splitWorkspace splits pnpm-workspace.yaml at its top keys: all but the list of packages and the catalogs are

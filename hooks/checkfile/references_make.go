@@ -278,19 +278,24 @@ func (n *finder) makes(m *makefile, w site) {
 
 // A makefile is the text of a Makefile and of what it includes.
 type makefile struct {
-	vars    map[string]string
-	rules   []makeSegment
-	read    []string
-	steps   int // references that were expanded
-	targets map[string][]int
+	vars     map[string]string
+	rules    []makeSegment
+	read     []string
+	steps    int // references that were expanded
+	targets  map[string][]int
+	patterns []patternRule // nil until they are asked
 }
 
-const maxSteps = 100_000
+const (
+	maxSteps    = 100_000
+	maxAppended = 16 << 10 // bytes of a value that more is appended to; nothing reads as much of it
+)
 
 // set takes over the value of an assignment.
 func (m *makefile) set(s makeSegment) {
 	switch {
 	case s.name == "":
+	case s.op == "+=" && len(m.vars[s.name]) > maxAppended:
 	case s.op == "+=" && m.vars[s.name] != "":
 		m.vars[s.name] += " " + s.value
 	default:

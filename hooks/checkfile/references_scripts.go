@@ -196,18 +196,27 @@ func (n *finder) justfile(p string, goals []string, w site) {
 	}
 	all := map[string]*recipe{}
 	var now *recipe
+	var text strings.Builder // of the recipe
+	end := func() {
+		if now != nil {
+			now.shell = []string{text.String()}
+		}
+		text.Reset()
+	}
 	for line := range strings.Lines(string(src)) {
 		if m := justHeading().FindStringSubmatch(line); m != nil {
-			now = &recipe{shell: []string{""}}
+			end()
+			now = &recipe{}
 			all[m[1]] = now
 		} else if now != nil && strings.TrimLeft(line, " \t") != line {
-			now.shell[0] += strings.TrimLeft(line, " \t@-")
+			text.WriteString(strings.TrimLeft(line, " \t@-"))
 		}
 		if now != nil {
 			now.leads = append(now.leads, strings.FieldsFunc(line,
 				func(r rune) bool { return strings.ContainsRune(" \t\r\n:,[](){}\"'", r) })...)
 		}
 	}
+	end()
 	n.recipes(all, goals, w)
 }
 

@@ -26,6 +26,7 @@ type shipping struct {
 	folders map[string]bool // Python packages: their modules are shipped
 	failed  map[string]bool // tests that name one of failing, or do not
 	python  map[string]*pythonPackage
+	room    cmakeRoom // of all files of CMake
 }
 
 // shippingLists read what a manifest ships, by its name.
@@ -41,6 +42,7 @@ func newShipping(s *survey, t Tree, failing []string) *shipping {
 	k := &shipping{
 		survey: s, read: t.Read, failing: failing, failed: map[string]bool{}, python: map[string]*pythonPackage{},
 		ships: fileSet{files: map[string]bool{}}, out: fileSet{files: map[string]bool{}}, folders: map[string]bool{},
+		room: maxCMakeRoom,
 	}
 	n := 0
 	for _, p := range set(t.Paths) {

@@ -103,7 +103,7 @@ func (k *shipping) cmake(dir string, src []byte) {
 	commands, _ := cmakeCommands(string(src))
 	vars := map[string]string{}
 	for _, c := range commands {
-		args := cmakeWords(c.args, vars)
+		args := k.room.words(c.args, vars)
 		after := func(word string) []string {
 			if i := slices.Index(args, word); i >= 0 {
 				return args[i+1:]
@@ -114,11 +114,11 @@ func (k *shipping) cmake(dir string, src []byte) {
 		switch {
 		case len(args) < 2:
 		case c.name == "set":
-			vars[args[0]] = strings.Join(args[1:], " ")
+			vars[args[0]] = k.room.value(args[1:]...)
 		case c.name == "list" && args[0] == "APPEND":
-			vars[args[1]] += " " + strings.Join(args[2:], " ")
+			vars[args[1]] = k.room.value(append([]string{vars[args[1]]}, args[2:]...)...)
 		case c.name == "file" && strings.HasPrefix(args[0], "GLOB"):
-			vars[args[1]] = strings.Join(args[2:], " ")
+			vars[args[1]] = k.room.value(args[2:]...)
 		case c.name == "install" && (args[0] == "FILES" || args[0] == "DIRECTORY"):
 			installed = args[1:]
 			if i := slices.Index(installed, "DESTINATION"); i >= 0 {

@@ -117,8 +117,9 @@ func spliced(line string) bool {
 }
 
 const (
-	maxHeading = 12  // lines that a directive or the heading of a function goes on
-	maxBody    = 200 // lines of a function
+	maxHeading = 12      // lines that a directive or the heading of a function goes on
+	maxBody    = 200     // lines of a function
+	maxCalled  = 200_000 // lines of functions that are followed
 )
 
 // directive reports what a line of the preprocessor replaces.
@@ -194,15 +195,18 @@ func (s *side) heading(i int, ends string) string {
 // global reports whether line j is in no braces but those of extern "C". What is in a class or namespace has
 // another full name.
 func (s *side) global(j int) bool {
-	depth := 0
-	for i := range j {
-		code := s.code(i)
+	for i := len(s.depths); i < j; i++ {
+		code, depth := s.code(i), 0
+		if i > 0 {
+			depth = s.depths[i-1]
+		}
 		depth += strings.Count(code, "{") - strings.Count(code, "}")
 		if code = strings.TrimSpace(code); strings.HasPrefix(code, "extern") && strings.HasSuffix(code, "{") {
 			depth--
 		}
+		s.depths = append(s.depths, depth)
 	}
-	return depth <= 0
+	return j == 0 || s.depths[j-1] <= 0
 }
 
 // function returns the code of a function from its heading in line j to its last brace, and the line after it; ""
@@ -281,7 +285,7 @@ func cExitHandlers(p *proposal) (found findings) {
 			}
 		}
 	}
-	seen := map[entry]bool{}
+	seen, followed := map[entry]bool{}, 0
 	for len(todo) > 0 && len(seen) < 200 {
 		at := todo[0]
 		todo = todo[1:]
@@ -295,7 +299,7 @@ func cExitHandlers(p *proposal) (found findings) {
 					continue
 				}
 				body, end := p.s.function(i)
-				if body == "" {
+				if followed += end - i; body == "" || followed > maxCalled {
 					continue
 				}
 				found = append(found, endsWell(p.e, p.s, i, end, at.new)...)

@@ -146,6 +146,16 @@ func joined(line string) string {
 	})
 }
 
+// folded returns a line without comments, with literals that are put together as one.
+func (s *side) folded(line int) string {
+	text, ok := s.joints[line]
+	if !ok {
+		text = folded(s.plain(line))
+		s.joints[line] = text
+	}
+	return text
+}
+
 // folded returns a line with literals that are put together as one: "te" + "st", ['te', 'st'].join.
 func folded(line string) string {
 	text := joined(line)

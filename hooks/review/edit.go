@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -33,6 +34,36 @@ type proposal struct {
 	gone    map[classed]bool          // names of deleted files
 	shared  map[string]*sharedLiteral // by their text; see sharedLiterals
 	tests   func() []testSource       // that failed; they are read once
+
+	production func() []source // of the base, that belong to no check; they are read once
+	looked     int             // bytes of texts that were searched
+}
+
+const (
+	maxProduction = 128 << 20 // bytes of production that are kept
+	maxLooked     = 8 << 30   // bytes that are searched for what is new: what a test has, what production had
+)
+
+// A source is a file of production.
+type source struct{ path, text string }
+
+// mayLook counts the bytes of a text that is about to be searched. It returns false where too much was searched before:
+// see unsearched.
+func (p *proposal) mayLook(text string) bool { return p.mayLookAt(len(text)) }
+
+func (p *proposal) mayLookAt(size int) bool {
+	p.looked += size + 256
+	return p.looked <= maxLooked
+}
+
+// unsearched reports a patch with more that is new than was compared with the failing tests: special_case.
+func (p *proposal) unsearched() (found findings) {
+	for _, e := range p.edits {
+		if p.looked > maxLooked && e.class == none && e.exists() {
+			found.add(e, rules.SpecialCase, -1, true, "too much is new to compare all of it with the failing tests")
+		}
+	}
+	return found
 }
 
 // A testSource is the source of a test.
@@ -82,6 +113,16 @@ func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
 			t := testSource{path: path, text: text, unescaped: unescaped(text), lists: lists}
 			t.pairs = sync.OnceValue(t.readPairs)
 			all = append(all, t)
+		}
+		return all
+	})
+	p.production = sync.OnceValue(func() (all []source) {
+		size := 0
+		for _, path := range c.Production() {
+			if text := c.Text(path); size+len(text) <= maxProduction {
+				size += len(text)
+				all = append(all, source{path, text})
+			}
 		}
 		return all
 	})
@@ -238,10 +279,9 @@ func (e *edit) at(i int) int {
 		return i
 	}
 	shift := 0
-	for _, b := range e.blocks {
-		if i < b.i {
-			break
-		}
+	k := sort.Search(len(e.blocks), func(k int) bool { return i < e.blocks[k].i }) // the first block behind the line
+	if k > 0 {
+		b := e.blocks[k-1]
 		if i < b.iEnd {
 			return max(0, min(b.j+min(i-b.i, max(0, b.jEnd-b.j-1)), len(e.after.lines)-1))
 		}

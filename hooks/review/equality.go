@@ -32,14 +32,8 @@ func (s *side) tolerates(line string) bool {
 	for _, re := range []*regexp.Regexp{tolerance(), closeBy()} {
 		for _, m := range re.FindAllStringSubmatch(line, -1) {
 			value, err := strconv.ParseFloat(strings.TrimRight(m[1], "."), 64)
-			if err != nil && isName(m[1]) { // a constant of the file
-				given := regexp.MustCompile(`\b` + m[1] + `\b[^=\n]*=\s*([\d.]+(?:[eE][-+]?\d+)?)`)
-				for i := range s.lines {
-					if v := given.FindStringSubmatch(s.code(i)); v != nil {
-						value, err = strconv.ParseFloat(v[1], 64)
-						break
-					}
-				}
+			if given := s.constants()[m[1]]; err != nil && given != "" {
+				value, err = strconv.ParseFloat(given, 64)
 			}
 			if err == nil && value >= wide {
 				return true
@@ -47,6 +41,23 @@ func (s *side) tolerates(line string) bool {
 		}
 	}
 	return false
+}
+
+var givenNumber = lazily.Regexp(`([^=\n]*)=\s*([\d.]+(?:[eE][-+]?\d+)?)`)
+
+// readConstants returns the first number that a text gives to each name.
+func (s *side) readConstants() map[string]string {
+	numbers := map[string]string{}
+	for i := range s.lines {
+		for _, m := range givenNumber().FindAllStringSubmatch(s.code(i), -1) {
+			for _, name := range cName().FindAllString(m[1], -1) {
+				if numbers[name] == "" {
+					numbers[name] = m[2]
+				}
+			}
+		}
+	}
+	return numbers
 }
 
 const (

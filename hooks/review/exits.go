@@ -70,9 +70,10 @@ func exitsOnLoad(e *edit) (found findings) {
 		if script {
 			return nil
 		}
+		ended := webExit().MatchString(text(e.change.Before))
 		for _, j := range e.fresh {
 			code := e.after.code(j)
-			if webExit().MatchString(code) && !webExit().MatchString(text(e.change.Before)) {
+			if webExit().MatchString(code) && !ended {
 				add(j)
 			}
 			if !webSuccess().MatchString(code) {
@@ -192,6 +193,7 @@ func cLibraryExits(e *edit) (found findings) {
 	if e.language != "c" || !e.production() || !e.exists() || strings.HasPrefix(path.Base(e.path), "main.") {
 		return nil
 	}
+	threads := cThread().MatchString(after)
 	program := cExits().MatchString(before) || cFork().MatchString(before) || cMayExit().MatchString(after)
 	forks := cFork().MatchString(after)
 	for _, j := range e.fresh {
@@ -203,7 +205,7 @@ func cLibraryExits(e *edit) (found findings) {
 		given := strings.TrimSpace(m[2])
 		thread := strings.HasPrefix(m[1], "pthread") || strings.HasPrefix(m[1], "thrd")
 		switch {
-		case thread && cThread().MatchString(after), program && !thread:
+		case thread && threads, program && !thread:
 		case !thread && forks && (!e.waits(j) || cNumber().MatchString(strings.TrimRight(given, " )"))):
 		case !thread && !forks && (cFails().MatchString(given) || e.isNew() && cPlain().MatchString(given)):
 		default:

@@ -125,7 +125,10 @@ func (p *proposal) findIn(test testSource) {
 			}
 		}
 		for value, at := range p.shared {
-			if len(p.shared) <= maxParts && at.test == "" && (len(value) >= leastPart || at.compared && !isName(value)) &&
+			if len(p.shared) > maxParts {
+				break
+			}
+			if at.test == "" && (len(value) >= leastPart || at.compared && !isName(value)) &&
 				slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, value) }) {
 				has(at)
 			}
@@ -169,13 +172,12 @@ func (p *proposal) dropKnown() {
 			delete(p.shared, value)
 		}
 	}
-	for _, path := range p.checks.Production() {
-		if len(p.shared) == 0 {
-			return
-		}
-		text := p.checks.Text(path)
+	if len(p.shared) == 0 {
+		return
+	}
+	for _, s := range p.production() {
 		for value, at := range p.shared {
-			if !at.data && strings.Contains(text, value) {
+			if !at.data && p.mayLook(s.text) && strings.Contains(s.text, value) {
 				delete(p.shared, value)
 			}
 		}

@@ -125,7 +125,7 @@ func (m *matcher) find(s *side, line int) (found []string) {
 	}
 	m.prepare()
 	if m.On == rules.Strings && slices.Contains(foldedKinds, m.Kind) {
-		if whole := folded(text); whole != text && m.re.MatchString(whole) && !m.re.MatchString(text) {
+		if whole := s.folded(line); whole != text && m.re.MatchString(whole) && !m.re.MatchString(text) {
 			return []string{strings.TrimSpace(m.re.FindString(whole))} // a name in parts
 		}
 	}
@@ -232,6 +232,13 @@ func patterns(e *edit) (found findings) {
 		return nil
 	}
 	var inNew func(int) bool
+	inPair := sync.OnceValue(func() map[int]bool {
+		lines := map[int]bool{}
+		for _, p := range e.pairs() {
+			lines[p.j] = true
+		}
+		return lines
+	})
 	for _, m := range matchers(e.language) {
 		if e.places&m.In == 0 || !strings.HasSuffix(e.path, m.File) {
 			continue
@@ -244,8 +251,7 @@ func patterns(e *edit) (found findings) {
 				if inNew == nil {
 					inNew = e.newCases()
 				}
-				inPair := func(p pair) bool { return p.j == h.line }
-				if inNew(h.line) || m.In == rules.Limits && slices.ContainsFunc(e.pairs(), inPair) {
+				if inNew(h.line) || m.In == rules.Limits && inPair()[h.line] {
 					continue
 				}
 			}

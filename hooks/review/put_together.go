@@ -92,7 +92,7 @@ func isDigest(value string) bool {
 func (p *proposal) putTogether(line string) string {
 	whole := folded(line)
 	for _, value := range texts(whole) {
-		if whole != line && particular(value) && !strings.Contains(line, value) && p.inTest([]string{value}) {
+		if whole != line && particular(value) && p.mayLook(line) && !strings.Contains(line, value) && p.inTest([]string{value}) {
 			return value
 		}
 	}
@@ -146,6 +146,9 @@ func (p *proposal) pairIn(text string, both bool) string {
 	text = unescaped(text)
 	for _, t := range p.tests() {
 		for _, pair := range t.pairs() {
+			if !p.mayLook(text) {
+				return ""
+			}
 			i, j := strings.Index(text, pair.a), strings.Index(text, pair.b)
 			apart := i >= 0 && j >= 0 && (i+len(pair.a) <= j || j+len(pair.b) <= i)
 			if apart && (!both || particular(pair.a) && particular(pair.b)) {
@@ -192,5 +195,5 @@ func (p *proposal) readsData(name string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(p.checks.Production(), func(src string) bool { return names(p.checks.Text(src)) })
+	return slices.ContainsFunc(p.production(), func(s source) bool { return p.mayLook(s.text) && names(s.text) })
 }

@@ -106,7 +106,7 @@ func quoted(list []string) string {
 	for i, n := range list {
 		all[i] = regexp.QuoteMeta(n)
 	}
-	return strings.Join(all, "|")
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), "|") // sorted, common beginnings are tried once
 }
 
 // webForms matches the ways to replace what one of names offers, or what a require gives on the spot.

@@ -69,7 +69,7 @@ func Report(c *checkfile.Checks, changes []patch.Change) []Finding {
 			}
 		}
 	}
-	found = found.unique()
+	found = append(found, p.unsearched()...).unique()
 	capSuppressions(p, found)
 	return found.bounded()
 }

@@ -3,6 +3,7 @@ package review
 import (
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
@@ -34,13 +35,14 @@ func rustEqual(e *edit) (found findings) {
 	if e.language != "rust" || !e.production() || !e.exists() {
 		return nil
 	}
+	alwaysAll := sync.OnceValue(e.alwaysAll)
 	for i := range e.after.lines {
 		m := rustEquals().FindStringSubmatch(e.after.code(i))
 		if m == nil {
 			continue
 		}
 		body, touched := e.rustBody(e.after, i)
-		if touched && m[1] == "eq" && (e.after.tolerates(body) || strings.Contains(body, "||") && e.alwaysAll()) {
+		if touched && m[1] == "eq" && (e.after.tolerates(body) || strings.Contains(body, "||") && alwaysAll()) {
 			found.add(e, rules.AssertionRemoved, i, true, tolerant, e.after.trimmed(i))
 			continue
 		}

@@ -3,6 +3,7 @@ package review
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 )
@@ -14,11 +15,17 @@ type side struct {
 	kinds    []byte   // of all bytes of the text: lang.InCode, InString or InComment
 	start    []int    // where each line begins
 	masks    [3][]string
+	joints   map[int]string // lines with literals that are put together as one: see folded
+	depths   []int          // braces of C that are open behind each line, as far as they were counted
+
+	comparands map[int][]comparand      // by line
+	constants  func() map[string]string // numbers by the names that they are given
 }
 
 // newSide cuts a text into lines and tells code, strings and comments apart.
 func newSide(language, text string) *side {
-	s := &side{language: language}
+	s := &side{language: language, joints: map[int]string{}, comparands: map[int][]comparand{}}
+	s.constants = sync.OnceValue(s.readConstants)
 	if text == "" {
 		return s
 	}

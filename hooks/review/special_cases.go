@@ -16,6 +16,8 @@ const (
 	leastInput    = 5  // characters of a literal that can hardly be anything but the input of a test
 	leastSum      = 12 // bytes of an expression
 	leastKeys     = 3  // inputs of a test in a table
+
+	maxBeside = 200 // bytes of code on each side of a literal that tell whether it is compared
 )
 
 var (
@@ -41,6 +43,9 @@ var (
 		`|(?:/|\./|refs/).*|127\.0\.0\.1|[a-z]+(?:-[a-z]+)*: ?|<[^<>]*>|[a-z][a-z' ,.!:-]*)$|^[A-Z][a-z]+(?:/[A-Z][A-Za-z_]+)+$`)
 )
 
+// comparisons are what equalBefore finds outside of calls.
+var comparisons = []string{"=", "-eq", "-ne"}
+
 // specialCases reports new conditions of production code for just what a failing test uses: special_case. What is
 // compared must be text or a number that hardly anything but a test has; a word, an option or the name of a host is
 // not.
@@ -51,9 +56,10 @@ func specialCases(p *proposal) (found findings) {
 		}
 		var keys []int
 		for _, j := range e.fresh {
+			prints := printsValue().MatchString(e.after.code(j))
 			for _, l := range e.after.compared(j) {
 				at, ok := p.sharedLiterals()[l.value]
-				printed := printsValue().MatchString(e.after.code(j)) && !isName(l.value) && !aName().MatchString(l.value)
+				printed := prints && !isName(l.value) && !aName().MatchString(l.value)
 				switch {
 				case ok && printed:
 					found.add(e, rules.SpecialCase, j, true, "compares a printed value with %s of %s", oneLine(l.value, 30), at.test)
@@ -124,8 +130,17 @@ const (
 	isKey // of a table
 )
 
-// compared returns the literals of a line that something is compared with.
-func (s *side) compared(j int) (list []comparand) {
+// compared returns the literals of a line that something is compared with. It is not to be changed.
+func (s *side) compared(j int) []comparand {
+	list, ok := s.comparands[j]
+	if !ok {
+		list = s.readCompared(j)
+		s.comparands[j] = list
+	}
+	return list
+}
+
+func (s *side) readCompared(j int) (list []comparand) {
 	plain, code := s.plain(j), s.code(j)
 	if s.language == "shell" {
 		for _, word := range shellCompared(plain) {
@@ -137,12 +152,14 @@ func (s *side) compared(j int) (list []comparand) {
 		label = strings.IndexByte(code+":", ':')
 	}
 	add := func(from, to int, value string) {
+		before, after := code[max(0, from-maxBeside):from], code[to:min(len(code), to+maxBeside)]
+		called := strings.Contains(before, "(") // to ask is much quicker than the patterns
 		switch {
-		case from < label, equalBefore().MatchString(code[:from]), equalAfter().MatchString(code[to:]):
+		case from < label, (called || containsAny(before, comparisons)) && equalBefore().MatchString(before), equalAfter().MatchString(after):
 			list = append(list, comparand{value, isEqual})
-		case partBefore().MatchString(code[:from]), partAfter().MatchString(code[to:]):
+		case called && partBefore().MatchString(before), partAfter().MatchString(after):
 			list = append(list, comparand{value, isPart})
-		case label == 0 && keyAfter().MatchString(code[to:]+" ") && !strings.HasSuffix(strings.TrimSpace(code[:from]), "?"):
+		case label == 0 && keyAfter().MatchString(after+" ") && !strings.HasSuffix(strings.TrimSpace(before), "?"):
 			list = append(list, comparand{value, isKey})
 		}
 	}
@@ -227,8 +244,12 @@ func unescaped(text string) string {
 
 // inTest reports whether a failing test has all these words or expressions.
 func (p *proposal) inTest(all []string) bool {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i] = unescaped(all[i])
+	}
 	return slices.ContainsFunc(p.tests(), func(t testSource) bool {
-		return !slices.ContainsFunc(all, func(one string) bool { return !hasWhole(t.unescaped, unescaped(one)) })
+		return !slices.ContainsFunc(all, func(one string) bool { return !p.mayLook(t.unescaped) || !hasWhole(t.unescaped, one) })
 	})
 }
 

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lang"
@@ -34,12 +35,7 @@ func (p *proposal) isExample(value string) bool {
 
 // inProduction reports whether the code before had a text.
 func (p *proposal) inProduction(value string) bool {
-	for _, path := range p.checks.Production() {
-		if strings.Contains(p.checks.Text(path), value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.production(), func(s source) bool { return p.mayLook(s.text) && strings.Contains(s.text, value) })
 }
 
 // isPrintedList reports whether a literal is what a list looks like when it is printed that a failing test writes as
@@ -57,7 +53,7 @@ func (p *proposal) isPrintedList(value string) bool {
 		return false
 	}
 	for _, t := range p.tests() {
-		if t.lists().has(value) {
+		if p.mayLook(t.text) && t.lists().has(value) {
 			return !p.inProduction(value)
 		}
 	}

@@ -95,7 +95,7 @@ func (p *proposal) quotes(text string) bool {
 func (p *proposal) findsTest(pattern string) bool {
 	matches := func(name string) bool { ok, _ := path.Match(pattern, path.Base(name)); return ok }
 	return len(strings.Trim(pattern, "*?.")) >= leastVariable &&
-		slices.ContainsFunc(p.tests(), func(t testSource) bool { return matches(t.path) }) && !slices.ContainsFunc(p.checks.Production(), matches)
+		slices.ContainsFunc(p.tests(), func(t testSource) bool { return matches(t.path) }) && !slices.ContainsFunc(p.production(), func(s source) bool { return matches(s.path) })
 }
 
 // buildTags reports new build constraints of Go with a tag that no system, processor or other file has: test_detected.
@@ -132,11 +132,11 @@ func tagsOf(x constraint.Expr) (tags []string) {
 
 // hasTag reports whether a build constraint of production had a tag before.
 func (p *proposal) hasTag(tag string) bool {
-	return slices.ContainsFunc(p.checks.Production(), func(name string) bool {
-		if lang.ByPath(name) != "go" {
+	return slices.ContainsFunc(p.production(), func(s source) bool {
+		if lang.ByPath(s.path) != "go" || !p.mayLook(s.text) {
 			return false
 		}
-		for line := range strings.Lines(p.checks.Text(name)) {
+		for line := range strings.Lines(s.text) {
 			switch {
 			case constraint.IsGoBuild(line) && hasWhole(line, tag):
 				return true

@@ -89,7 +89,7 @@ func (e *edit) conditionLine() int {
 	}
 	for _, j := range e.fresh {
 		m := cCondition().FindStringSubmatch(strings.TrimSpace(e.after.code(j)))
-		if m == nil || platform().MatchString(m[1]) || e.of.names(m[1], e.path, j) {
+		if m == nil || platform().MatchString(m[1]) || !e.of.mayLookAt(conditionCost*len(e.after.kinds)) || e.of.names(m[1], e.path, j) {
 			continue
 		}
 		inside, all, depth := 0, 0, 0
@@ -137,6 +137,9 @@ func (p *proposal) names(name, file string, j int) bool {
 	}
 	return false
 }
+
+// conditionCost is how much longer it takes to look for a condition's name, and for what is in it, than to search a text.
+const conditionCost = 200
 
 // leastLines is the number of lines of code of a file that is conditioned out.
 const leastLines = 3

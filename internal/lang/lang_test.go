@@ -138,3 +138,14 @@ func TestHelperNames(t *testing.T) {
 		}
 	}
 }
+
+// A regular expression of JavaScript is looked for in a line as far as one may be long, so that many slashes in a long line
+// take no time that grows with its square.
+func TestMarkPattern(t *testing.T) {
+	t.Parallel()
+	for length, want := range map[int]byte{10: InString, maxPattern: InCode} {
+		if got := Mark("web", "/"+strings.Repeat("a", length)+"/")[1]; got != want {
+			t.Errorf("%d bytes: %d, want %d", length, got, want)
+		}
+	}
+}

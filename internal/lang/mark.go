@@ -180,10 +180,12 @@ func (m *marker) regexpHere() bool {
 	return strings.HasSuffix(m.src[:i+1], "return") || strings.HasSuffix(m.src[:i+1], "typeof")
 }
 
+const maxPattern = 1_000 // bytes of a regular expression
+
 // pattern marks a regular expression.
 func (m *marker) pattern() {
 	class := false
-	for i := m.at + 1; i < len(m.src) && m.src[i] != '\n'; i++ {
+	for i := m.at + 1; i < min(len(m.src), m.at+maxPattern) && m.src[i] != '\n'; i++ {
 		switch c := m.src[i]; {
 		case c == '\\':
 			i++
