@@ -106,7 +106,7 @@ func (c *Checks) Class(p string) int {
 	switch {
 	case c.data.has(p):
 		return 3
-	case c.refs.has(p):
+	case c.refs.has(p), c.loadsNew(p):
 		return 4
 	case c.runner.loads(p, c.refs.subjects), c.refs.gitReads(p):
 		return 5

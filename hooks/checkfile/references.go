@@ -45,6 +45,8 @@ type references struct {
 	mains       map[string]bool // Python sources that the check starts, and that are what is checked; their own tests are not
 	examples    map[string]bool // those of mains whose own tests are the examples in their documentation
 	doctests    bool            // something runs the examples in Python's documentation
+
+	checkers []checker // sources of the check that it starts, and their modules
 }
 
 // A finder finds references. Reading is bounded by the constants below; what lies beyond is not found.
@@ -264,6 +266,7 @@ func (n *finder) started(p string, c shelltext.Command, w site) {
 		n.settingsOf(p)
 		n.testSource(p)
 		n.followRunner(p)
+		n.modulesOf(p, false)
 		return
 	case kind == source:
 		n.mains[p] = true
