@@ -46,6 +46,7 @@ type references struct {
 	examples    map[string]bool // those of mains whose own tests are the examples in their documentation
 	doctests    bool            // something runs the examples in Python's documentation
 
+	texts    []string  // of the check's commands and shell scripts
 	checkers []checker // sources of the check that it starts, and their modules
 }
 
@@ -103,7 +104,10 @@ func findReferences(t Tree, seen *survey, s Scope) references {
 	for _, run := range s.Runs {
 		dir := path.Clean(run.Dir)
 		list := []shelltext.Command{{Words: run.Argv}}
-		if run.Argv == nil {
+		if run.Argv != nil {
+			n.texts = append(n.texts, strings.Join(run.Argv, " "))
+		} else {
+			n.texts = append(n.texts, run.Shell)
 			list = shelltext.Commands(run.Shell)
 			n.mentions(run.Shell)
 		}
@@ -292,6 +296,7 @@ func (n *finder) followScript(p string, w site) {
 	}
 	if src, ok := n.readOnce(p, "script"); ok {
 		w.from, w.script, w.inner = path.Dir(p), p, true
+		n.texts = append(n.texts, string(src))
 		n.mentions(string(src))
 		n.defines(string(src))
 		n.commands(shelltext.Commands(string(src)), w)
