@@ -83,3 +83,42 @@ func (c *Checks) namesFolder(text, dir string) bool {
 		return name == dir || strings.HasPrefix(name, dir+"/")
 	}) || strings.Contains(dir, "/") && !slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return !slices.Contains(names, part) })
 }
+
+// marks are words in strings of a checker, or of a command, that look like what a comment says to it.
+var (
+	markToken  = lazily.Regexp(`(?:(?://|#|/\*)[ ]?|-- )?@?[A-Za-z][\w:@-]*[A-Za-z\d]`)
+	markWords  = lazily.Words(`disable disabled ignore ignored ignores suppress suppressed nolint noqa nocheck allow allowed exempt waive waived skip skipped exclude excluded ok`)
+	shellTexts = lazily.Regexp(`(?m)^[ \t]*#.*$`)
+)
+
+// Marks returns what comments may say to the scripts of the check so that these let pass what is marked: lint-disable-line,
+// // skip. One word alone counts with the beginning of a comment only.
+func (c *Checks) Marks() (marks []string) {
+	add := func(text string) {
+		for _, m := range markToken().FindAllString(text, -1) {
+			word := strings.TrimLeft(m, "/#-* ")
+			words := lang.Words(word)
+			if lang.HasWord(word, markWords()) && (len(words) > 1 || word != m || words[0] == "nolint" || words[0] == "noqa" || words[0] == "nocheck") {
+				marks = append(marks, m)
+			}
+		}
+	}
+	for _, text := range c.refs.texts {
+		add(shellTexts().ReplaceAllString(text, ""))
+	}
+	for _, by := range c.refs.checkers {
+		src := c.Text(by.path)
+		kinds := lang.Mark(lang.Of(by.path, src), src)
+		for from := 0; from < len(src); {
+			to := from + 1
+			for to < len(src) && kinds[to] == kinds[from] {
+				to++
+			}
+			if kinds[from] == lang.InString {
+				add(src[from:to])
+			}
+			from = to
+		}
+	}
+	return set(marks)
+}

@@ -32,6 +32,7 @@ type proposal struct {
 	gone   map[classed]bool          // names of deleted files
 	shared map[string]*sharedLiteral // by their text; see sharedLiterals
 	tests  func() []testSource       // that failed; they are read once
+	marks  func() []string           // of comments that speak to scripts of the check; see checkfile.Checks.Marks
 }
 
 // A testSource is the source of a test.
@@ -73,7 +74,7 @@ type block struct{ i, iEnd, j, jEnd int }
 
 // newProposal prepares changes, which start from the tree that c was made of.
 func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
-	p := &proposal{checks: c, gone: map[classed]bool{}}
+	p := &proposal{checks: c, gone: map[classed]bool{}, marks: sync.OnceValue(c.Marks)}
 	p.tests = sync.OnceValue(func() (all []testSource) {
 		for _, path := range c.FailingTests() {
 			text := c.Text(path)
