@@ -32,6 +32,7 @@ type proposal struct {
 	gone   map[classed]bool          // names of deleted files
 	shared map[string]*sharedLiteral // by their text; see sharedLiterals
 	tests  func() []testSource       // that failed; they are read once
+	wanted func() []wantedName       // see findWanted
 	marks  func() []string           // of comments that speak to scripts of the check; see checkfile.Checks.Marks
 }
 
@@ -85,6 +86,7 @@ func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
 		}
 		return all
 	})
+	p.wanted = sync.OnceValue(p.findWanted)
 	for _, change := range changes {
 		if change.Before == nil && change.After == nil {
 			continue

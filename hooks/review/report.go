@@ -35,7 +35,7 @@ type Finding struct {
 
 // The reviews of all files together, of each file, and of each file that has text.
 var (
-	perProposal = []func(*proposal) findings{cExitHandlers, testsGone, fromTests, specialCases, hiddenCases, dataCases, unbuilt}
+	perProposal = []func(*proposal) findings{cExitHandlers, testsGone, fromTests, specialCases, hiddenCases, dataCases, unbuilt, readsWanted}
 	perFile     = []func(*edit) findings{
 		checkFile, modes, links, lockFile, buildFile, modules, headers, dependencies, replaced, startsItself, programs,
 		hidden,
