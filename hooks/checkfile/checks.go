@@ -77,6 +77,7 @@ func NewChecks(t Tree, s Scope) *Checks {
 	for _, file := range s.Makers {
 		c.refs.files[file] = true
 	}
+	c.findLists()
 	return c
 }
 

@@ -46,8 +46,9 @@ type references struct {
 	examples    map[string]bool // those of mains whose own tests are the examples in their documentation
 	doctests    bool            // something runs the examples in Python's documentation
 
-	texts    []string  // of the check's commands and shell scripts
-	checkers []checker // sources of the check that it starts, and their modules
+	lists    map[string]bool // of the project's files
+	texts    []string        // of the check's commands and shell scripts
+	checkers []checker       // sources of the check that it starts, and their modules
 }
 
 // A finder finds references. Reading is bounded by the constants below; what lies beyond is not found.
@@ -98,7 +99,7 @@ func findReferences(t Tree, seen *survey, s Scope) references {
 		functions: map[string]string{}, runners: map[string]bool{}, searched: map[string][]byte{}, references: references{
 			fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, subjects: map[string]bool{},
 			libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
-			testTargets: map[string]bool{}, examples: map[string]bool{},
+			testTargets: map[string]bool{}, examples: map[string]bool{}, lists: map[string]bool{},
 		},
 	}
 	for _, run := range s.Runs {
