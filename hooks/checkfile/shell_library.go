@@ -98,7 +98,9 @@ func (n *finder) sourcedBare(p string) bool {
 }
 
 // stays reports whether Restore leaves a change of a file that the check's commands refer to.
-func (c *Checks) stays(change patch.Change) bool { return c.OnlyBuilds(change) || c.OnlyTested(change) || c.OnlyLists(change) }
+func (c *Checks) stays(change patch.Change) bool {
+	return c.OnlyBuilds(change) || c.OnlyTested(change) || c.OnlyLists(change)
+}
 
 // OnlyTested reports whether a change of a library of shell functions touches only what is tested, nothing that may
 // decide.
