@@ -77,6 +77,7 @@ func NewChecks(t Tree, s Scope) *Checks {
 	for _, file := range s.Makers {
 		c.refs.files[file] = true
 	}
+	c.findLists()
 	return c
 }
 
@@ -106,7 +107,7 @@ func (c *Checks) Class(p string) int {
 	switch {
 	case c.data.has(p):
 		return 3
-	case c.refs.has(p):
+	case c.refs.has(p), c.loadsNew(p):
 		return 4
 	case c.runner.loads(p, c.refs.subjects), c.refs.gitReads(p):
 		return 5

@@ -46,6 +46,10 @@ type references struct {
 	mains       map[string]bool // Python sources that the check starts, and that are what is checked; their own tests are not
 	examples    map[string]bool // those of mains whose own tests are the examples in their documentation
 	doctests    bool            // something runs the examples in Python's documentation
+
+	lists    map[string]bool // of the project's files
+	texts    []string        // of the check's commands and shell scripts
+	checkers []checker       // sources of the check that it starts, and their modules
 }
 
 // A finder finds references. Reading is bounded by the constants below; what lies beyond is not found.
@@ -96,13 +100,16 @@ func findReferences(t Tree, seen *survey, s Scope) references {
 		functions: map[string]string{}, runners: map[string]bool{}, searched: map[string][]byte{}, references: references{
 			fileSet: fileSet{files: map[string]bool{}}, makefiles: map[string]bool{}, made: map[string]bool{}, subjects: map[string]bool{},
 			libraries: map[string]bool{}, calls: map[string]bool{}, variables: map[string]bool{}, mains: map[string]bool{},
-			testTargets: map[string]bool{}, examples: map[string]bool{},
+			testTargets: map[string]bool{}, examples: map[string]bool{}, lists: map[string]bool{},
 		},
 	}
 	for _, run := range s.Runs {
 		dir := path.Clean(run.Dir)
 		list := []shelltext.Command{{Words: run.Argv}}
-		if run.Argv == nil {
+		if run.Argv != nil {
+			n.texts = append(n.texts, strings.Join(run.Argv, " "))
+		} else {
+			n.texts = append(n.texts, run.Shell)
 			list = shelltext.Commands(run.Shell)
 			n.mentions(run.Shell)
 		}
@@ -265,6 +272,7 @@ func (n *finder) started(p string, c shelltext.Command, w site) {
 		n.settingsOf(p)
 		n.testSource(p)
 		n.followRunner(p)
+		n.modulesOf(p, false)
 		return
 	case kind == source:
 		n.mains[p] = true
@@ -290,6 +298,7 @@ func (n *finder) followScript(p string, w site) {
 	}
 	if src, ok := n.readOnce(p, "script"); ok {
 		w.from, w.script, w.inner = path.Dir(p), p, true
+		n.texts = append(n.texts, string(src))
 		n.mentions(string(src))
 		n.defines(string(src))
 		n.commands(shelltext.Commands(string(src)), w)

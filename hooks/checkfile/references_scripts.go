@@ -122,6 +122,7 @@ func (n *finder) packageText(p nodePackage, script string, w site) {
 	if text := p.Scripts[script]; text != "" && !n.done[key] {
 		n.done[key] = true
 		w.dir, w.from, w.start, w.script, w.inner = p.dir, p.dir, p.dir, "", false
+		n.texts = append(n.texts, text)
 		n.commands(shelltext.Commands(text), w)
 	}
 }
@@ -282,6 +283,7 @@ func (n *finder) recipes(all map[string]*recipe, goals []string, w site) {
 			continue
 		}
 		for _, text := range r.shell {
+			n.texts = append(n.texts, text)
 			n.commands(shelltext.Commands(text), w)
 		}
 		for _, word := range r.leads {

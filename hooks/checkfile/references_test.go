@@ -226,3 +226,22 @@ func TestClassDotenv(t *testing.T) {
 	c := NewChecks(f.tree(), Scope{Sub: "shop", Dotenv: []string{"config/base", "config/new"}})
 	classesOf(t, c, "4 shop/config/base\n4 shop/config/new\n0 shop/config/other\n0 config/base")
 }
+
+// Modules of a program of the check, also new ones, are the check's. What it checks is not.
+func TestModulesOfCheckers(t *testing.T) {
+	t.Parallel()
+	f := files{
+		"scripts/lint.py":  "import rules, shared\ntry:\n    from local import IGNORE\nexcept ImportError:\n    pass\nfor p in Path('src').glob('*.py'): load('lint_ignore.json', 'names.json')\n",
+		"scripts/rules.py": "import deeper\n", "scripts/deeper.py": "", "scripts/shared.py": "", "scripts/release.py": "import shared\n", "src/a.py": "",
+		"scripts/check_docs.py": "import docs\ndocs.build('src')\n", "scripts/docs.py": "",
+		"check.py": "import calc\nimport later\ntry:\n    import lint_local\nexcept ImportError:\n    pass\n", "calc.py": "",
+		"tools/lint.mjs": "import { rules } from './rules.mjs';\nwalk('src', await import('./local.mjs').catch(() => 0));\n", "tools/rules.mjs": "",
+	}
+	classesByRun(t, f, map[string]string{
+		"python3 scripts/lint.py": "4 scripts/rules.py\n4 scripts/deeper.py\n4 scripts/local.py\n4 scripts/local/__init__.py\n4 scripts/lint_ignore.json\n0 scripts/names.json\n" +
+			"0 scripts/other.py  # not imported\n0 scripts/shared.py  # a script that is not the check imports it\n0 src/a.py\n0 local.py",
+		"python3 scripts/check_docs.py": "0 scripts/docs.py  # what it is named after",
+		"python3 check.py":              "0 calc.py\n0 later.py  # what is checked is beside it\n4 lint_local.py",
+		"node tools/lint.mjs":           "4 tools/rules.mjs\n4 tools/local.mjs\n0 tools/new.mjs",
+	})
+}

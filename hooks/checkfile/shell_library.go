@@ -99,7 +99,7 @@ func (n *finder) sourcedBare(p string) bool {
 
 // stays reports whether Restore leaves a change of a file that the check's commands refer to.
 func (c *Checks) stays(change patch.Change, changes []patch.Change) bool {
-	return c.OnlyBuilds(change, changes) || c.OnlyTested(change)
+	return c.OnlyBuilds(change, changes) || c.OnlyTested(change) || c.OnlyLists(change)
 }
 
 // OnlyTested reports whether a change of a library of shell functions touches only what is tested, nothing that may

@@ -90,3 +90,16 @@ func (c *Checks) Production() (paths []string) {
 	}
 	return paths
 }
+
+// Data returns the files of the base that tests read, or that lie among them, and that are no sources.
+func (c *Checks) Data() (paths []string) {
+	for _, p := range slices.Sorted(maps.Keys(c.tree.Files())) {
+		if len(paths) == maxTexts {
+			break
+		}
+		if class := c.Class(p); lang.ByPath(p) == "" && !foreign(p) && class >= 2 && class <= 4 {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}

@@ -34,6 +34,8 @@ type proposal struct {
 	gone    map[classed]bool          // names of deleted files
 	shared  map[string]*sharedLiteral // by their text; see sharedLiterals
 	tests   func() []testSource       // that failed; they are read once
+	wanted  func() []wantedName       // see findWanted
+	marks   func() []string           // of comments that speak to scripts of the check; see checkfile.Checks.Marks
 
 	production func() []source // of the base, that belong to no check; they are read once
 	looked     int             // bytes of texts that were searched
@@ -105,7 +107,7 @@ type block struct{ i, iEnd, j, jEnd int }
 
 // newProposal prepares changes, which start from the tree that c was made of.
 func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
-	p := &proposal{checks: c, changes: changes, gone: map[classed]bool{}}
+	p := &proposal{checks: c, changes: changes, gone: map[classed]bool{}, marks: sync.OnceValue(c.Marks)}
 	p.tests = sync.OnceValue(func() (all []testSource) {
 		for _, path := range c.FailingTests() {
 			text := c.Text(path)
@@ -126,6 +128,7 @@ func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
 		}
 		return all
 	})
+	p.wanted = sync.OnceValue(p.findWanted)
 	for _, change := range changes {
 		if change.Before == nil && change.After == nil {
 			continue

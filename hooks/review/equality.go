@@ -18,7 +18,17 @@ var (
 	closeBy   = lazily.Regexp(`\b(?:abs_tol|rel_tol)\s*=\s*(\d[\d.]*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[A-Za-z_][\w.]*)`)
 	equality  = lazily.Regexp(`\b__eq__['"]?\s*[=:,]\s*lambda\b`)
 
-	ofKind    = lazily.Regexp(`\b(?:isinstance|issubclass|hasattr)\s*\([^()]*(?:\([^()]*\))?[^()]*\)|\btype\s*\([^()]*\)|\b[\w.]+\.__class__\b|\b\w+\s+instanceof\s+[\w.]+`)
+	ofKind = lazily.Regexp(`\b(?:isinstance|issubclass|hasattr)\s*\([^()]*(?:\([^()]*\))?[^()]*\)|\btype\s*\([^()]*\)|\b[\w.]+\.__class__\b|\b\w+\s+instanceof\s+[\w.]+` +
+		`|\blen\s*\([^()]*\)|\b\w+\.length\b`)
+	// otherEqual is another method in the place of __eq__; its name does not speak of what is the same.
+	otherEqual = lazily.Regexp(`\b__eq__['"]?\s*[=:,]\s*(?:\w+\.)*(?:__(?:contains|[gl][et]|ne|bool|len|hash|init|call|and|or)__|isinstance|issubclass|bool)\s*(?:[,)}]|$)`)
+	pyOrders   = lazily.Regexp(`\bin\s+self\b|<=?[^<>=&|;]*<=?|>=?[^<>=&|;]*>=?`)
+	pySame     = lazily.Regexp(`[=!]=|\bis\b|\bnot\b|\band\b|\b__\w+__\(|isclose|\b(?:eq|cmp|same|equals?|is_equal)\w*\(`)
+	pyText     = lazily.Regexp(`\b(?:str|bytes|UserString)\b`)
+	pyChanges  = lazily.Regexp(`\bre\.sub\(|\.(?:replace|split|translate)\(`)
+	perlEqual  = lazily.Regexp(`['"]?(eq|==|cmp)['"]?\s*=>\s*(?:sub\s*\{|\\&\s*(?:\w+::)*(\w+))`)
+	perlEdits  = lazily.Regexp(`=~\s*(?:s|tr|y)\s*[^\w\s,;=]|\bsubstr\b`)
+
 	pyHead    = lazily.Regexp(`^\s*class\s+\w+\s*(\([^)]*\))?`)
 	pyValue   = lazily.Regexp(`\b(?:int|float|str|bytes|list|tuple|dict|set|frozenset|complex|bool|Decimal|Fraction|date|datetime)\b`)
 	pyField   = lazily.Regexp(`\bself\.\w+\s*(?::[^=]*)?=[^=]|^\s+\w+\s*:\s*[\w\[.]+(?:\[[^\]]*\])?\s*(?:=.*)?$|\bsuper\(\)\.__init__\(|\b__slots__\s*=`)
@@ -76,6 +86,9 @@ func pyTolerant(e *edit) (found findings) {
 		if e.isFresh(i) && equality().MatchString(e.after.plain(i)) && e.after.tolerates(e.after.plain(i)) {
 			found.add(e, rules.AssertionRemoved, i, true, tolerant, e.after.trimmed(i))
 		}
+		if e.isFresh(i) && otherEqual().MatchString(e.after.plain(i)) {
+			found.add(e, rules.AssertionRemoved, i, true, tolerant, e.after.trimmed(i))
+		}
 		m := pyEqual().FindStringSubmatch(e.after.code(i))
 		if m == nil || m[1] != "eq" || !e.touches(i) {
 			continue
@@ -83,13 +96,89 @@ func pyTolerant(e *edit) (found findings) {
 		body := e.after.pyBody(i)
 		other := pyEqualOther().FindStringSubmatch(e.after.code(i))
 		switch {
-		case slices.ContainsFunc(body, e.after.tolerates):
+		case slices.ContainsFunc(body, e.after.tolerates), e.after.changesText(i, body), ordersOnly(body):
 			found.add(e, rules.AssertionRemoved, i, true, tolerant, e.after.trimmed(i))
 		case other != nil && e.after.hasValues(i) && asksKindOnly(body, other[1]):
 			found.add(e, rules.AssertionRemoved, i, true, anyOfKind, e.after.trimmed(i))
 		}
 	}
 	return found
+}
+
+// ordersOnly reports whether a comparison asks whether a value is in another, or between two, and for nothing else.
+func ordersOnly(body []string) bool {
+	asked := func(re func() *regexp.Regexp) bool { return slices.ContainsFunc(body, re().MatchString) }
+	return asked(pyOrders) && !asked(pySame)
+}
+
+// changesText reports whether the class around a def of Python is a text, and compares it without a part of it.
+func (s *side) changesText(def int, body []string) bool {
+	head := s.classHead(def)
+	if head < 0 {
+		return false
+	}
+	m := pyHead().FindStringSubmatch(s.code(head))
+	return m != nil && pyText().MatchString(m[1]) && slices.ContainsFunc(body, pyChanges().MatchString)
+}
+
+// classHead returns the line of the class around a def of Python, from 0; -1: there is none.
+func (s *side) classHead(def int) int {
+	in := indent(s.code(def))
+	for k := def - 1; k >= max(0, def-maxUp); k-- {
+		if code := s.code(k); strings.TrimSpace(code) != "" && indent(code) < in {
+			return k
+		}
+	}
+	return -1
+}
+
+// perlEdited reports an overload of Perl that changes what it is given before it compares: assertion_removed.
+func perlEdited(e *edit) (found findings) {
+	if e.language != "perl" || !e.production() || !e.exists() {
+		return nil
+	}
+	for i := range e.after.lines {
+		for _, m := range perlEqual().FindAllStringSubmatchIndex(e.after.plain(i), -1) {
+			line := e.after.plain(i)
+			key, at, from := line[m[2]:m[3]], i, m[0]
+			if m[4] >= 0 {
+				sub := regexp.MustCompile(`^\s*sub\s+` + line[m[4]:m[5]] + `\b`)
+				at, from = slices.IndexFunc(e.after.lines, sub.MatchString), 0
+			}
+			if at < 0 || key == "cmp" && strings.Contains(text(e.change.After), "'eq'") {
+				continue
+			}
+			body, end := e.after.blockFrom(at, from)
+			if perlEdits().MatchString(body) && slices.ContainsFunc(e.fresh, func(j int) bool { return j == i || j >= at && j <= end }) {
+				found.add(e, rules.AssertionRemoved, i, true, tolerant, e.after.trimmed(i))
+			}
+		}
+	}
+	return found
+}
+
+// blockFrom returns the text of the block in braces that begins in a line, at a byte, and its last line.
+func (s *side) blockFrom(line, from int) (body string, end int) {
+	depth := 0
+	var b strings.Builder
+	for end = line; end < min(line+maxUp, len(s.lines)); end++ {
+		for _, c := range []byte(s.plain(end)[from:]) {
+			switch c {
+			case '{':
+				depth++
+			case '}':
+				if depth--; depth == 0 {
+					return b.String(), end
+				}
+			}
+			if depth > 0 {
+				b.WriteByte(c)
+			}
+		}
+		b.WriteByte('\n')
+		from = 0
+	}
+	return b.String(), end
 }
 
 // pyBody returns the lines of a def of Python, without comments; the first is what follows the colon.
@@ -124,13 +213,7 @@ func asksKindOnly(body []string, other string) bool {
 
 // hasValues reports whether the class around a def of Python has values of its own, or is one.
 func (s *side) hasValues(def int) bool {
-	in, head := indent(s.code(def)), -1
-	for k := def - 1; k >= max(0, def-maxUp); k-- {
-		if code := s.code(k); strings.TrimSpace(code) != "" && indent(code) < in {
-			head = k
-			break
-		}
-	}
+	head := s.classHead(def)
 	if head < 0 {
 		return false
 	}

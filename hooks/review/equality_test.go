@@ -16,6 +16,21 @@ var equalityRows = []reportRow{
 	{"one by name", "f.py", "class P:\n    def __init__(self, x):\n        self.x = x\n", "NEAR = 1E-1\nclass P:\n    def __init__(self, x):\n        self.x = x\n    def __eq__(self, other):\n        return math.isclose(self.x, other.x, abs_tol=NEAR)\n", "assertion_removed:5!"},
 	{"Rust: rounding", "f.rs", "impl PartialEq for P {\n    fn eq(&self, other: &P) -> bool {\n        self.0 == other.0\n    }\n}\n", "impl PartialEq for P {\n    fn eq(&self, other: &P) -> bool {\n        (self.0 - other.0).abs() < 1e-9\n    }\n}\n", ""},
 
+	{"what it contains", "f.py", "x = 1\n", "class Half(int):\n    def __contains__(self, x):\n        return int(self) <= x <= self.hi\n\n    __eq__ = __contains__\n    __hash__ = int.__hash__\n", "assertion_removed:5!"},
+	{"what is not less", "f.py", "x = 1\n", "N = type('N', (int,), {'__eq__': int.__ge__})\n", "assertion_removed:1!"},
+	{"a range", "f.py", "x = 1\n", "class Half(int):\n    def __eq__(self, x):\n        return int(self) <= x <= self.hi\n", "assertion_removed:2!"},
+	{"what is in it", "f.py", "x = 1\n", "class Half(int):\n    def __eq__(self, x):\n        return x in self\n", "assertion_removed:2!"},
+	{"as long", "f.py", "x = 1\n", "class Line(str):\n    def __eq__(self, other):\n        return len(self) == len(other)\n", "assertion_removed:2!"},
+	{"a text without blanks", "f.py", "x = 1\n", "class Line(str):\n    def __eq__(self, other):\n        return self.split() == other.split()\n", "assertion_removed:2!"},
+	{"a path with other slashes", "f.py", "x = 1\n", "class P:\n    def __eq__(self, other):\n        return self.path.replace('\\\\', '/') == other.path\n", ""},
+	{"another name for it", "f.py", "x = 1\n", "class P(int):\n    __eq__ = int.__eq__\n    __hash__ = int.__hash__\n", ""},
+	{"neither less nor more", "f.py", "x = 1\n", "class P:\n    def __eq__(self, other):\n        return not self < other and not other < self\n", ""},
+	{"one of its names", "f.py", "x = 1\n", "class P:\n    def __eq__(self, other):\n        return other in (self.name, self.alias)\n", ""},
+
+	{"Perl: without blanks", "F.pm", "1;\n", "use overload '\"\"' => sub { join \"\\n\", @{ $_[0] } }, 'eq' => sub { my ($x, $y) = @_; (my $a = \"$x\") =~ s/\\s+//g; (my $b = \"$y\") =~ s/\\s+//g; $a eq $b }, fallback => 1;\n1;\n", "assertion_removed:1!"},
+	{"Perl: without blanks, by name", "F.pm", "1;\n", "use overload\n    'eq' => \\&same;\n\nsub same {\n    my ($x, $y) = map { tr/ //dr } @_;\n    (my $z = $y) =~ tr/ //d;\n    return $x eq $z;\n}\n1;\n", "assertion_removed:2!"},
+	{"Perl: a value", "F.pm", "1;\n", "use overload '\"\"' => sub { (my $s = $_[0]{text}) =~ s/^\\s+//; $s }, 'eq' => sub { \"$_[0]\" eq \"$_[1]\" };\n1;\n", ""},
+
 	{"Go: an error that is every error", "f.go", "package f\n", "package f\n\ntype e struct{}\n\nfunc (e) Is(error) bool { return true }\n", "assertion_removed:5!"},
 	{"Go: Equal that is true", "f.go", "package f\n\nfunc (p P) Equal(q P) bool {\n\treturn p == q\n}\n", "package f\n\nfunc (p P) Equal(q P) bool {\n\treturn p == p\n}\n", "assertion_removed:3!"},
 	{"Go: an error of its kind", "f.go", "package f\n", "package f\n\nfunc (e) Is(target error) bool { return target == ErrEmpty }\n\nfunc (p P) Equal(Q) bool { return false }\n", ""},

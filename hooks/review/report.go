@@ -35,14 +35,14 @@ type Finding struct {
 
 // The reviews of all files together, of each file, and of each file that has text.
 var (
-	perProposal = []func(*proposal) findings{cExitHandlers, cLabels, testsGone, fromTests, specialCases, hiddenCases, dataCases, unbuilt}
+	perProposal = []func(*proposal) findings{cExitHandlers, cLabels, testsGone, fromTests, specialCases, hiddenCases, dataCases, unbuilt, readsWanted}
 	perFile     = []func(*edit) findings{
 		checkFile, modes, links, lockFile, buildFile, modules, headers, dependencies, replaced, startsItself, programs,
 		hidden,
 	}
 	perText = []func(*edit) findings{
 		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cLibraryExits, libraryEnds, cReplacements,
-		replacements, pyEquals, pyTolerant, braceEquals, rustExits, rustEqual, detections, surroundings, buildTags, catchAlls, deadCode,
+		replacements, pyEquals, pyTolerant, braceEquals, perlEdited, rustExits, rustEqual, detections, surroundings, buildTags, catchAlls, deadCode, ownSuppressions,
 	}
 )
 

@@ -2,6 +2,7 @@ package review
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,7 +14,16 @@ import (
 var (
 	rustExit   = lazily.Regexp(`\bprocess::exit\(\s*0\s*\)`)
 	rustMain   = lazily.Regexp(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
-	rustEquals = lazily.Regexp(`\bfn\s+(eq|ne)\s*\(\s*&self\b`)
+	rustEquals = lazily.Regexp(`\bfn\s+(eq|ne)\s*\(\s*&self\s*,\s*(\w+)`)
+
+	rustFails   = lazily.Regexp(`^\s*(?:false|todo!.*|unimplemented!.*|unreachable!.*|panic!.*)[\s};]*$`)
+	rustSteps   = lazily.Regexp(`\b(?:let|match|if|for|while)\b`)
+	rustTerms   = lazily.Regexp(`&&|\|\||;`)
+	rustLengths = lazily.Regexp(`\w+(?:\.\w+)*\.len\(\)`)
+	rustOrders  = lazily.Regexp(`<=|>=|\.(?:contains|starts_with|ends_with)\(`)
+	rustSame    = lazily.Regexp(`==|!=|\b(?:eq|ne|cmp|partial_cmp|eq_ignore_ascii_case)\(|\bmatch`)
+	rustChanges = lazily.Regexp(`\.(?:split_whitespace|split_ascii_whitespace|replace|replacen|filter|retain)\(`)
+	rustOfText  = lazily.Regexp(`\bPartialEq\s*<\s*&*\s*(?:'\w+\s+)?(?:str|String)\s*>`)
 )
 
 // rustExits reports ends with success in a library: exit_swallowed. They end the program of the tests with success.
@@ -46,6 +56,15 @@ func rustEqual(e *edit) (found findings) {
 			found.add(e, rules.AssertionRemoved, i, true, tolerant, e.after.trimmed(i))
 			continue
 		}
+		code, _ := e.after.function(i)
+		if touched && m[1] == "eq" && body != "" && !rustCompares(code[strings.IndexByte(code, '{')+1:], m[2]) {
+			found.add(e, rules.AssertionRemoved, i, true, looksAtNot, e.after.trimmed(i))
+			continue
+		}
+		if i > 0 && touched && rustOfText().MatchString(e.after.code(i-1)) && rustChanges().MatchString(body) {
+			found.add(e, rules.AssertionRemoved, i, true, tolerant, e.after.trimmed(i))
+			continue
+		}
 		always := map[string][]string{"eq": {"true", "returntrue", "!false"}, "ne": {"false", "returnfalse", "!true"}}[m[1]]
 		for _, value := range always {
 			if touched && (body == value || strings.HasSuffix(body, ";"+value)) && !strings.Contains(body, "if") && !strings.Contains(body, "self") {
@@ -54,6 +73,23 @@ func rustEqual(e *edit) (found findings) {
 		}
 	}
 	return found
+}
+
+// rustCompares reports whether the body of an eq has a term of both sides that is more than their lengths or their order,
+// or can only fail.
+func rustCompares(body, other string) bool {
+	if rustFails().MatchString(body) {
+		return true
+	}
+	if rustOrders().MatchString(body) && !rustSame().MatchString(body) {
+		return false
+	}
+	body = rustLengths().ReplaceAllString(body, "")
+	both := func(text string) bool { return mentionsWord(text, "self") && mentionsWord(text, other) }
+	if rustSteps().MatchString(body) {
+		return both(body)
+	}
+	return slices.ContainsFunc(rustTerms().Split(body, -1), both)
 }
 
 // alwaysAll reports whether every eq of the file before the change was true only where all its conditions were.

@@ -15,8 +15,8 @@ import (
 
 // unbuilt reports sources that were built, and checked, and are no longer, although they are still there: a file of Go
 // with a build constraint that does not hold here, any source under a name or in a folder that its tools pass over, one
-// of Go in another module, one of C in a condition of the preprocessor. So is one in whose place an empty file is. The
-// kind is dead_code.
+// of Go in another module, one of C in a condition of the preprocessor. So is one in whose place an empty file is, and
+// any file that the check listed and read and that is now where it does not look. The kind is dead_code.
 func unbuilt(p *proposal) (found findings) {
 	for _, e := range p.edits {
 		switch {
@@ -24,6 +24,8 @@ func unbuilt(p *proposal) (found findings) {
 		case e.isNew():
 			was := p.movedFrom(e)
 			switch {
+			case e.class == none && p.passedOver(e) != nil:
+				found.put(e, rules.DeadCode, -1, true, "%s is here, where the check does not look for it", p.passedOver(e).path)
 			case was != nil && builds(was.path, was.change.Before.Data) && (!builds(e.path, e.change.After.Data) || p.otherModule(was, e)):
 				found.put(e, rules.DeadCode, -1, true, "%s is here, where it is not built or checked", was.path)
 			case e.class == none && onlyPackage(e):
@@ -158,6 +160,38 @@ func (p *proposal) movedFrom(e *edit) *edit {
 		}
 	}
 	return nil
+}
+
+// passedOver returns the file whose text a new file has, and that the check listed where it was; nil: there is none.
+func (p *proposal) passedOver(e *edit) *edit {
+	i := slices.IndexFunc(p.edits, func(was *edit) bool {
+		return was.class == none && !was.opaque && !was.isNew() && was.path != e.path && was.wentTo(e) && p.checks.PassesOver(was.path, e.path)
+	})
+	if i < 0 {
+		return nil
+	}
+	return p.edits[i]
+}
+
+// wentTo reports whether most lines that a file had are no longer in it, and in a new one. Of a short file all must be.
+func (e *edit) wentTo(to *edit) bool {
+	before := bytes.TrimSpace(e.change.Before.Data)
+	if len(before) < leastMoved || e.exists() && len(e.removed)*4 < len(e.before.lines)*3 {
+		return false
+	}
+	if bytes.Contains(to.change.After.Data, before) {
+		return true
+	}
+	all, same := 0, 0
+	for i := range e.before.lines {
+		if line := e.before.trimmed(i); line != "" {
+			all++
+			if slices.ContainsFunc(to.after.lines, func(now string) bool { return strings.TrimSpace(now) == line }) {
+				same++
+			}
+		}
+	}
+	return all > leastLines && same*4 >= all*3
 }
 
 // constraintLine returns the line of the build constraint, from 0; -1 where there is none.
