@@ -23,10 +23,8 @@ type Request struct {
 	Env     []string      // KEY=VALUE: the whole environment
 	Idle    time.Duration // ends the turn when the agent was silent for so long; 0: no limit
 	// Exec runs a command in the agent's box.
-	Exec func(ctx context.Context, c Command) (Exit, error)
-	// Note writes a line of the transcript. Its owner tells of lines that cannot be written; the error is for what must
-	// not happen without its line.
-	Note    func(Line) error
+	Exec    func(ctx context.Context, c Command) (Exit, error)
+	Note    func(Line)  // writes a line of the transcript
 	Secrets *redact.Set // removed from every line of it, however the agent's output is cut; nil: none
 	Raw     io.Writer   // the raw stream, redacted by its owner
 	// Task means that the turn is a task of a pipeline, and not the repair of one that failed: there is no check, no

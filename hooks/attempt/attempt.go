@@ -410,12 +410,10 @@ func (q *Request) basic(box sandbox.Box, dir string, raw io.Writer) agent.Reques
 	r := agent.Request{
 		Attempt: q.Number, Dir: box.At(f.Config.Root), Env: q.environment(box), Idle: q.Idle,
 		Exec: func(ctx context.Context, c agent.Command) (agent.Exit, error) { return exec(ctx, box, c) },
-		Note: func(l agent.Line) error {
-			err := q.Draft.Transcript(q.Number, l.Type, l.Data)
-			if err != nil {
+		Note: func(l agent.Line) {
+			if err := q.Draft.Transcript(q.Number, l.Type, l.Data); err != nil {
 				q.Progress.Note("transcript: " + err.Error())
 			}
-			return err
 		},
 		Secrets: q.Redact,
 		Raw:     raw,

@@ -107,7 +107,8 @@ func (q *Request) question(ctx context.Context, l *left, f *fix.Finalizer) (answ
 		parts.Answer = l.turn.Text
 	}
 	r.Prompt = q.Redact.String(agent.Finalizer(parts))
-	_ = r.Note(agent.Line{Type: "finalizer", Data: map[string]any{"problem": l.turn.Problem, "resumed": l.turn.Resume != nil}})
+	note := r.Note
+	note(agent.Line{Type: "finalizer", Data: map[string]any{"problem": l.turn.Problem, "resumed": l.turn.Resume != nil}})
 
 	work, cancel := q.Budget.ForAgent(ctx, finalizerMost)
 	defer cancel()

@@ -98,12 +98,12 @@ func (q *Request) opinion(
 	}
 	r := q.basic(box, c.Dir, io.Discard)
 	note := r.Note
-	r.Note = func(l agent.Line) error {
+	r.Note = func(l agent.Line) {
 		data := map[string]any{"reviewer": true}
 		for k, v := range l.Data {
 			data[k] = v
 		}
-		return note(agent.Line{Type: l.Type, Data: data})
+		note(agent.Line{Type: l.Type, Data: data})
 	}
 	r.ReadOnly, r.Schema, r.Pack = true, agent.OpinionSchema(), pack
 	r.Env = append(r.Env, turnVariable+"=reviewer")

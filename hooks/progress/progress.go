@@ -4,7 +4,6 @@ package progress
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,13 +44,11 @@ func (l *Log) Event(kind string, data map[string]any) {
 	}
 }
 
-// Note adds words to the note of the record. What it has already it is not told again.
+// Note adds words to the note of the record.
 func (l *Log) Note(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if text = l.clean(text); !slices.Contains(l.note, text) {
-		l.note = append(l.note, text)
-	}
+	l.note = append(l.note, l.clean(text))
 }
 
 // Tidy removes what is no longer needed, and notes what stays behind.

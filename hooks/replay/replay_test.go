@@ -34,9 +34,7 @@ func (repairer) Keyed() bool  { return false }
 func (repairer) Retry() failure.Policy { return failure.Policy{} }
 
 func (repairer) Turn(_ context.Context, r agent.Request) (agent.Turn, error) {
-	if err := r.Note(agent.Line{Type: "prompt", Data: map[string]any{"text": "repair it"}}); err != nil {
-		return agent.Turn{}, err
-	}
+	r.Note(agent.Line{Type: "prompt", Data: map[string]any{"text": "repair it"}})
 	return agent.Turn{Control: &agent.Control{Outcome: agent.Fixed, Summary: "now it is good"}}, os.WriteFile(filepath.Join(r.Copy, "a"), []byte("good"), 0o600)
 }
 

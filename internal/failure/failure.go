@@ -71,7 +71,7 @@ const (
 	AttemptsExhausted  Kind = "attempts_exhausted"  // the hook's attempts are spent
 	TokenBudget        Kind = "token_budget"        // the hook's tokens or cost are spent
 	PatchEmpty         Kind = "patch_empty"         // it says fixed and changed nothing
-	ScratchFailed      Kind = "scratch_failed"      // no copy could be made, or no record written
+	ScratchFailed      Kind = "scratch_failed"      // no copy could be made
 	Cancelled          Kind = "cancelled"           // by a person
 	Aborted            Kind = "aborted"             // by us
 	LifecycleClose     Kind = "lifecycle_close"     // by the end of the runner

@@ -62,14 +62,13 @@ func talk(t *testing.T, script string, change func(*agent.Request)) (agent.Turn,
 	)
 	r := agent.Request{
 		Attempt: 1, Prompt: "Repair it.", Pack: []byte(`{"task":"test"}`), Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH"), "MARK=1"}, Exec: run, Raw: &raw,
-		Note: func(l agent.Line) error {
+		Note: func(l agent.Line) {
 			mu.Lock()
 			defer mu.Unlock()
 			if _, err := json.Marshal(l.Data); err != nil {
 				t.Error(err)
 			}
 			lines = append(lines, l)
-			return nil
 		},
 	}
 	if change != nil {
@@ -280,7 +279,7 @@ func TestOutputIsBounded(t *testing.T) {
 			raw   bytes.Buffer
 		)
 		turn, err := (&Command{ID: "mine", Argv: []string{"x"}}).Turn(t.Context(), agent.Request{
-			Raw: &raw, Note: func(l agent.Line) error { lines = append(lines, l); return nil },
+			Raw: &raw, Note: func(l agent.Line) { lines = append(lines, l) },
 			Exec: func(_ context.Context, c agent.Command) (agent.Exit, error) {
 				write(c.Stdout)
 				return agent.Exit{}, nil
@@ -357,7 +356,7 @@ func TestOutputIsBounded(t *testing.T) {
 		t.Parallel()
 		var lines []agent.Line
 		turn, err := (&Command{ID: "mine", Argv: []string{"x"}}).Turn(t.Context(), agent.Request{
-			Raw: full{}, Note: func(l agent.Line) error { lines = append(lines, l); return nil },
+			Raw: full{}, Note: func(l agent.Line) { lines = append(lines, l) },
 			Exec: func(_ context.Context, c agent.Command) (agent.Exit, error) {
 				_, err := io.WriteString(c.Stdout, fixedObject)
 				return agent.Exit{}, err

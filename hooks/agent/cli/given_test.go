@@ -45,11 +45,10 @@ func TestGiven(t *testing.T) {
 		var seen []string
 		turn, err := c.Turn(t.Context(), agent.Request{
 			Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}, Exec: run, Secrets: &redact.Set{},
-			Note: func(l agent.Line) error {
+			Note: func(l agent.Line) {
 				if l.Type == "text" {
 					seen = append(seen, l.Data["text"].(string))
 				}
-				return nil
 			},
 		})
 		if err != nil {

@@ -118,7 +118,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	var raw, lines int
 	s := newReading(pi, agent.Request{
 		Raw:  writer(func(p []byte) { raw += len(p) }, new(nopLock)),
-		Note: func(agent.Line) error { lines++; return nil },
+		Note: func(agent.Line) { lines++ },
 	}, &report{})
 	out := s.stdout()
 	update := []byte(`{"type":"message_update","x":"` + strings.Repeat("y", 1<<16) + `"}` + "\n")

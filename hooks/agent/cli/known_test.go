@@ -41,11 +41,10 @@ func fake(t *testing.T, k *Known, script string, change func(*agent.Request)) (a
 	r := agent.Request{
 		Prompt: "Repair it.", Pack: []byte(`{"task":"test"}`), Dir: t.TempDir(), Exec: found, Copy: "elsewhere",
 		Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
-		Note: func(l agent.Line) error {
+		Note: func(l agent.Line) {
 			mu.Lock()
 			defer mu.Unlock()
 			lines = append(lines, l)
-			return nil
 		},
 	}
 	if change != nil {

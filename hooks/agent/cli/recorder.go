@@ -28,7 +28,7 @@ const (
 // the tail keeps output as it was, because a diff in it must not change; the tail is never written anywhere.
 type recorder struct {
 	mu       sync.Mutex
-	noteFunc func(agent.Line) error
+	noteFunc func(agent.Line)
 	raw      io.Writer
 	out, err stream
 	tail     []byte // of stdout
@@ -50,7 +50,7 @@ type stream struct {
 	last     string         // the last line that is not empty
 }
 
-func newRecorder(note func(agent.Line) error, raw io.Writer, secrets *redact.Set) *recorder {
+func newRecorder(note func(agent.Line), raw io.Writer, secrets *redact.Set) *recorder {
 	r := &recorder{noteFunc: note, raw: raw}
 	r.out = stream{rec: r, kind: "text"}
 	r.err = stream{rec: r, kind: "notice"}
@@ -79,7 +79,7 @@ func (r *recorder) note(kind string, data map[string]any) {
 
 func (r *recorder) say(kind string, data map[string]any) {
 	if r.noteFunc != nil {
-		_ = r.noteFunc(agent.Line{Type: kind, Data: data})
+		r.noteFunc(agent.Line{Type: kind, Data: data})
 	}
 }
 

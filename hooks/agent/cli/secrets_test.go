@@ -54,12 +54,11 @@ func TestTranscriptHoldsNoEncodedSecret(t *testing.T) {
 		var lines []string
 		r := agent.Request{
 			Secrets: secrets,
-			Note: func(l agent.Line) error {
+			Note: func(l agent.Line) {
 				lines = append(lines, fmt.Sprint(l.Data["text"], l.Data["evidence"]))
 				if l.Type == "text" || l.Type == "notice" {
 					fmt.Fprint(&text, l.Data["text"])
 				}
-				return nil
 			},
 			Exec: func(_ context.Context, c agent.Command) (agent.Exit, error) {
 				to := c.Stdout

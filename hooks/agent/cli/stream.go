@@ -25,7 +25,7 @@ type reading struct {
 	prog    *program
 	report  *report
 	read    func(line []byte)
-	noteTo  func(agent.Line) error
+	noteTo  func(agent.Line)
 	secrets *redact.Set
 	raw     io.Writer
 	after   func() // called after each event, with the mutex held
@@ -59,7 +59,7 @@ func (s *reading) note(kind string, data map[string]any) {
 			data[key] = s.secrets.String(strings.ToValidUTF8(text, "\uFFFD"))
 		}
 	}
-	_ = s.noteTo(agent.Line{Type: kind, Data: data})
+	s.noteTo(agent.Line{Type: kind, Data: data})
 }
 
 // stdout and stderr are the writers of the two streams. They never fail.

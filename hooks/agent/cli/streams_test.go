@@ -56,7 +56,7 @@ func play(t *testing.T, base string, size int) (captured, *report, fault, []agen
 	}
 	var lines []agent.Line
 	rep := &report{}
-	s := newReading(find(c.CLI), agent.Request{Note: func(l agent.Line) error { lines = append(lines, l); return nil }}, rep)
+	s := newReading(find(c.CLI), agent.Request{Note: func(l agent.Line) { lines = append(lines, l) }}, rep)
 	out, errs := s.stdout(), s.stderr()
 	for piece := range slices.Chunk(stdout, size) {
 		_, _ = out.Write(piece)

@@ -154,7 +154,7 @@ func note(r agent.Request, q relay.Request) {
 	if r.Note == nil {
 		return
 	}
-	_ = r.Note(agent.Line{Type: "request", Data: map[string]any{
+	r.Note(agent.Line{Type: "request", Data: map[string]any{
 		"method": q.Method, "path": q.Path, "model": agent.Null(q.Model), "status": q.Status, "sent_bytes": q.Sent,
 		"received_bytes": q.Bytes, "duration_ms": q.Duration.Milliseconds(), "outcome": string(q.Outcome),
 		"tokens":   agent.Tokens{Input: q.Usage.Input, Output: q.Usage.Output, Cached: q.Usage.Cached},

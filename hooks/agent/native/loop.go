@@ -56,7 +56,6 @@ type loop struct {
 	emptied    bool   // an empty answer was sent back once
 	thought    bool   // an answer was cut at its length before its first word
 	acted      bool   // a tool that changes something has completed
-	unwritten  error  // why a call did not run: it changes something, and its line could not be written
 	tight      int64  // tokens up to which no more room is made
 	question   string // what is asked in a conversation that was resumed; empty: it is the first message
 	said       string // what the answer that is being continued has said so far
@@ -121,17 +120,13 @@ func (l *loop) rounds(ctx context.Context) ending {
 	}
 }
 
-// ended returns how the turn ends if its context has ended or its transcript cannot be written, else nil. said is what
-// the model has said.
+// ended returns how the turn ends if its context has ended, else nil. said is what the model has said.
 func (l *loop) ended(ctx context.Context, said string) *ending {
-	switch {
-	case ctx.Err() != nil:
-		f := faultOf(ctx, ctx.Err())
-		return failed(f.kind, f.message, said)
-	case l.unwritten != nil:
-		return failed(failure.ScratchFailed, oneLine(l.unwritten.Error()), said)
+	if ctx.Err() == nil {
+		return nil
 	}
-	return nil
+	f := faultOf(ctx, ctx.Err())
+	return failed(f.kind, f.message, said)
 }
 
 func failed(kind failure.Kind, evidence, said string) *ending {

@@ -229,11 +229,10 @@ func newDesk(t testing.TB, steps ...step) *desk {
 	d.Agent = &Agent{ID: "own", Ask: d.script.ask, Model: "big-model", open: d.tools.open, random: func() float64 { return 1 }}
 	d.req = agent.Request{
 		Attempt: 1, Prompt: "Repair it.", Pack: []byte(`{"task":"test"}`), Dir: "/copy",
-		Note: func(l agent.Line) error {
+		Note: func(l agent.Line) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.lines = append(d.lines, l)
-			return nil
 		},
 		Notice: func(s string) { d.notices = append(d.notices, s) },
 	}

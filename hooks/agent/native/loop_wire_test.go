@@ -82,7 +82,7 @@ func onTheWire(t *testing.T, provider, dir string, turns []modeltest.Turn) (agen
 	lines := map[string]int{}
 	turn, err := a.Turn(t.Context(), agent.Request{
 		Attempt: 1, Prompt: "Repair it.", Pack: []byte(`{"task":"test"}`), Dir: dir, Copy: dir, Idle: time.Minute,
-		Note: func(l agent.Line) error { lines[l.Type]++; return nil },
+		Note: func(l agent.Line) { lines[l.Type]++ },
 		Check: func(context.Context, io.Writer) (bool, error) {
 			return strings.Contains(standing(t, dir)["sum.go"], "a + b"), nil
 		},

@@ -41,13 +41,12 @@ func lived(t *testing.T, r agent.Request, answers ...[]model.Call) (map[string]s
 		steps = append(steps, step{calls: calls})
 	}
 	var out bytes.Buffer
-	r.Note = func(l agent.Line) error {
+	r.Note = func(l agent.Line) {
 		data := maps.Clone(l.Data)
 		data["attempt"], data["type"] = r.Attempt, l.Type
 		if err := json.NewEncoder(&out).Encode(data); err != nil {
 			t.Error(err)
 		}
-		return nil
 	}
 	a := &Agent{ID: "own", Ask: newScript(t, append(steps, step{text: finalText})...).ask, Model: "big-model"}
 	if turn, err := a.Turn(t.Context(), r); err != nil || turn.Kind != "" {

@@ -232,7 +232,7 @@ func (s *session) play(ctx context.Context, baseURL string, client *http.Client)
 	var err error
 	s.turn, err = a.Turn(ctx, agent.Request{
 		Attempt: 1, Prompt: "Repair it.", Dir: s.dir, Copy: s.dir, Idle: time.Minute, Allow: [][]string{{"prove"}},
-		Note: func(l agent.Line) error { s.lines = append(s.lines, l); return nil },
+		Note: func(l agent.Line) { s.lines = append(s.lines, l) },
 		Exec: func(ctx context.Context, c agent.Command) (agent.Exit, error) {
 			if err := s.witness(); err != nil {
 				return agent.Exit{}, err

@@ -16,18 +16,15 @@ import (
 
 // A transcript removes secrets from what is written down. It belongs to the loop's goroutine.
 type transcript struct {
-	to      func(agent.Line) error
+	to      func(agent.Line)
 	secrets *redact.Set
 }
 
 func (j *transcript) clean(s string) string { return j.secrets.String(s) }
 
-// note writes a line that may be missing.
-func (j *transcript) note(kind string, data map[string]any) { _ = j.write(kind, data) }
-
-func (j *transcript) write(kind string, data map[string]any) error {
+func (j *transcript) note(kind string, data map[string]any) {
 	if j.to == nil {
-		return nil
+		return
 	}
 	for key, v := range data {
 		switch v := v.(type) {
@@ -43,7 +40,7 @@ func (j *transcript) write(kind string, data map[string]any) error {
 			}
 		}
 	}
-	return j.to(agent.Line{Type: kind, Data: data})
+	j.to(agent.Line{Type: kind, Data: data})
 }
 
 func (j *transcript) notice(text string) { j.note("notice", map[string]any{"text": text}) }

@@ -88,11 +88,11 @@ func TestLinesComeInTurn(t *testing.T) {
 	}
 	d := newDesk(t, step{calls: calls}, step{text: finalText})
 	n := 0 // not guarded: the turn does that
-	d.req.Note = func(agent.Line) error { n++; return nil }
+	d.req.Note = func(agent.Line) { n++ }
 	d.open = func(r agent.Request) (toolset, error) {
 		d.tools.do = func(context.Context, model.Call) tools.Outcome {
 			for range 100 {
-				_ = r.Note(agent.Line{Type: "notice"})
+				r.Note(agent.Line{Type: "notice"})
 			}
 			return tools.Outcome{Text: "ok"}
 		}

@@ -90,15 +90,15 @@ func (a *Agent) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
 }
 
 // inTurn returns a note function that several goroutines may call: tools that run side by side note lines too.
-func inTurn(note func(agent.Line) error) func(agent.Line) error {
+func inTurn(note func(agent.Line)) func(agent.Line) {
 	if note == nil {
 		return nil
 	}
 	var mu sync.Mutex
-	return func(l agent.Line) error {
+	return func(l agent.Line) {
 		mu.Lock()
 		defer mu.Unlock()
-		return note(l)
+		note(l)
 	}
 }
 

@@ -269,7 +269,7 @@ func (d *Draft) Transcript(attempt int, kind string, data map[string]any) error 
 		return fmt.Errorf("transcript of %s: %w", d.Name, err)
 	}
 	if _, err := d.transcript.Write(append(line, '\n')); err != nil {
-		return advice.Writing(err, d.path(".transcript.jsonl"))
+		return err
 	}
 	d.lines++
 	if sum := fix.PromptDigest(line); kind == "prompt" && sum != "" {

@@ -235,7 +235,7 @@ func (w *Toolset) changed(at string) {
 
 func (w *Toolset) note(text string) {
 	if w.r.Note != nil {
-		_ = w.r.Note(agent.Line{Type: "notice", Data: map[string]any{"text": w.clean(text)}})
+		w.r.Note(agent.Line{Type: "notice", Data: map[string]any{"text": w.clean(text)}})
 	}
 }
 

@@ -269,7 +269,7 @@ func TestCallNeverPanics(t *testing.T) {
 	w := workIn(t, nil, func(r *agent.Request) {
 		r.Run = []string{"x"}
 		r.Exec = func(context.Context, agent.Command) (agent.Exit, error) { panic("no box") }
-		r.Note = func(l agent.Line) error { notes = append(notes, l); return nil }
+		r.Note = func(l agent.Line) { notes = append(notes, l) }
 	})
 	w.do(t, "run", o{"argv": []string{"x"}}, "no", "a fault of async-pipeline: no box")
 	if len(notes) != 1 || !strings.Contains(notes[0].Data["text"].(string), "run.go") {
