@@ -86,11 +86,15 @@ func TestAccesses(t *testing.T) {
 	}
 	makes := New(root)
 	for _, a := range []access.Path{
-		{Kind: L, Name: root + "/lookedFor", Add: true}, {Kind: M, Name: root + "/lookedFor", Add: true},
-		{Kind: W, Name: root + "/appended", Add: true}, {Kind: R, Name: root + "/appended"},
+		{Kind: L, Name: root + "/lookedFor", Add: true},
+		{Kind: M, Name: root + "/lookedFor", Add: true},
+		{Kind: W, Name: root + "/appended", Add: true},
+		{Kind: R, Name: root + "/appended"},
 		{Kind: M, Name: root + "/alone", Add: true, New: true}, // mkdir, or O_EXCL
-		{Kind: M, Name: root + "/anew", Add: true}, {Kind: L, Name: root + "/anew"},
-		{Kind: L, Name: root + "/state", Add: true}, {Kind: M, Name: root + "/state", Add: true},
+		{Kind: M, Name: root + "/anew", Add: true},
+		{Kind: L, Name: root + "/anew"},
+		{Kind: L, Name: root + "/state", Add: true},
+		{Kind: M, Name: root + "/state", Add: true},
 	} {
 		makes.See(a)
 		if a.Kind == M || a.Kind == W {
