@@ -389,6 +389,15 @@ func (r *reader) part(b *strings.Builder, part syntax.WordPart, quoted bool) {
 	case *syntax.ProcSubst:
 		r.substitution(p.Stmts)
 		add(string(Unknown))
+	case *syntax.ArithmExp:
+		syntax.Walk(p, func(node syntax.Node) bool {
+			w, is := node.(*syntax.Word)
+			if is {
+				r.word(w)
+			}
+			return !is
+		})
+		add(string(Unknown))
 	default:
 		add(string(Unknown))
 	}

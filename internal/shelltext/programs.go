@@ -113,6 +113,13 @@ func (f *finder) command(c Command, depth int) {
 			f.script(name, at)
 			return
 		}
+		if _, ok := interpreterOf(base); ok && len(args) == 0 && len(c.In) > 0 {
+			f.script(c.In[len(c.In)-1], c.At)
+			return
+		}
+		for _, name := range programFiles(base, args) {
+			f.script(name, at)
+		}
 		inner, dir, ok := unwrap(words)
 		if !ok {
 			return
@@ -215,7 +222,7 @@ func (f *finder) found(args, at []string, depth int) {
 }
 
 // shells read text as this package does, or nearly so.
-var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish"}
+var shells = []string{"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "mksh", "fish"}
 
 // shell adds what a shell runs: a text, a script, or what its here-document says.
 func (f *finder) shell(c Command, args, at []string, depth int) {
@@ -320,12 +327,38 @@ var interpreters = map[string]interpreter{
 	"expect":  {"", "-c"},
 }
 
-// scriptOf returns the file that an interpreter runs, or "".
-func scriptOf(base string, args []string) string {
-	known, ok := interpreters[base]
-	if !ok {
+// interpreterOf returns an interpreter by its name, which may end in a version.
+func interpreterOf(base string) (known interpreter, ok bool) {
+	if known, ok = interpreters[base]; !ok {
 		known, ok = interpreters[strings.TrimRight(base, "0123456789.")]
 	}
+	return known, ok
+}
+
+// programFiles returns the files with programs that awk and sed are given: -f FILE.
+func programFiles(base string, args []string) (names []string) {
+	if !slices.Contains([]string{"awk", "gawk", "mawk", "nawk", "sed", "gsed"}, base) {
+		return nil
+	}
+	for i, a := range args {
+		name, long := strings.CutPrefix(a, "--file=")
+		switch {
+		case a == "--":
+			return names
+		case long:
+			names = append(names, name)
+		case (a == "-f" || a == "--file" || a == "-nf" || a == "-Ef" || a == "-rf") && i+1 < len(args):
+			names = append(names, args[i+1])
+		case strings.HasPrefix(a, "-f") && a != "-f":
+			names = append(names, a[2:])
+		}
+	}
+	return names
+}
+
+// scriptOf returns the file that an interpreter runs, or "".
+func scriptOf(base string, args []string) string {
+	known, ok := interpreterOf(base)
 	if !ok {
 		return ""
 	}

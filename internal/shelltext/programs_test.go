@@ -39,6 +39,8 @@ func TestPrograms(t *testing.T) {
 		{"sh a; sh -e ./b x; bash -x -- c/d; . e; source f/g; sh < h", "sh s:./a s:./b bash s:c/d . s:./e source s:f/g s:./h"},
 		{"python3.12 -W x a.py; node --require b c.js d; perl -ne e f; python -m g; ruby -I lib h", "python3.12 s:./a.py node s:./c.js perl python ruby s:./h"},
 		{"python3 -Bm a; python -Ic b; perl -we c; node -pe d; perl -MTest::More e; ruby -Ilib/e f; perl -pi.bak -e g h", "python3 python perl node s:./e ruby s:./f"},
+		{"python3 < a; rbash -c b; echo $(( $(c) + 1 ))", "python3 s:./a rbash b c echo"},
+		{"awk -f a b; sed -nf c -fd; sed --file=e f; awk g h; sed -- -f i", "awk s:./a sed s:./c s:./d s:./e"},
 		{"sh \"$X\"; sh -s < a; bash --rcfile b c", "sh s:./a bash s:./c"},
 		// folders
 		{"cd a && ./b", "cd a/b"},
