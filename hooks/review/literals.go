@@ -27,6 +27,7 @@ var (
 	bytesInHex = lazily.Regexp(`(?:\b0x[0-9a-fA-F]{2}\b[\s,]*){6,}`)
 	longNumber = lazily.Regexp(`\b\d[\d_]*(?:\.\d+)?\b`)
 	imports    = lazily.Regexp(`^\s*#?\s*(?:import|from|use|require|include)\b|\brequire\s*\(|\bfrom\s*['"]`)
+	goImport   = lazily.Regexp(`^\s*(?:[\w.]+\s+)?(?:"[^"]+"|\x60[^\x60]+\x60)\s*$`)
 )
 
 // withoutMarks removes what stands between bytes in hexadecimal.
@@ -75,7 +76,7 @@ func (p *proposal) freshLiterals() map[string]*sharedLiteral {
 			continue
 		}
 		for _, j := range e.fresh {
-			if imports().MatchString(e.after.plain(j)) {
+			if imports().MatchString(e.after.plain(j)) || e.inImports(j) {
 				continue // everybody imports the same libraries
 			}
 			add := func(value string) *sharedLiteral {
@@ -95,6 +96,22 @@ func (p *proposal) freshLiterals() map[string]*sharedLiteral {
 		}
 	}
 	return fresh
+}
+
+// inImports reports whether a line is in an import declaration of Go over several lines.
+func (e *edit) inImports(j int) bool {
+	if e.language != "go" || !goImport().MatchString(e.after.plain(j)) {
+		return false
+	}
+	for j--; j >= 0; j-- {
+		switch line := strings.TrimSpace(e.after.plain(j)); {
+		case strings.HasPrefix(line, "import ("), line == "import(":
+			return true
+		case line != "" && !strings.HasPrefix(line, "//") && !goImport().MatchString(line):
+			return false
+		}
+	}
+	return false
 }
 
 // findIn notes which new literals a test has, and the files that it reads.

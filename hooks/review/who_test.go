@@ -90,6 +90,25 @@ func TestLiteralFromTest(t *testing.T) {
 	}
 }
 
+// What a file of Go imports is no literal of its own.
+func TestLiteralImported(t *testing.T) {
+	t.Parallel()
+	base := files{
+		"go.mod": "module m\n", "hub.go": "package m\n\nfunc F() string { return \"\" }\n",
+		"hub_test.go": "package m\n\nimport (\n\t\"path/filepath\"\n\t\"testing\"\n)\n\nfunc TestF(t *testing.T) {\n\tif F() != filepath.Join(\"a\") {\n\t\tt.Fatal()\n\t}\n}\n",
+	}
+	for after, want := range map[string]string{
+		"package m\n\nimport (\n\t\"fmt\"\n\n\tp \"path/filepath\" // joins\n)\n\nfunc F() string { return fmt.Sprint(p.Join(\"b\")) }\n": "",
+		"package m\n\nfunc F() string {\n\treturn \"\" +\n\t\t\"path/filepath\"\n}\n":                                                     "literal_from_test:5",
+	} {
+		scope := checkfile.Scope{Failing: []string{"TestF"}}
+		found := Report(checkfile.NewChecks(base.tree(), scope), []patch.Change{change("hub.go", base["hub.go"], after)})
+		if got := brief(found, false); got != want {
+			t.Errorf("%q: got %q, want %q", after, got, want)
+		}
+	}
+}
+
 // A shell needs no quotes for what it compares, nor does its test.
 func TestLiteralFromShellTest(t *testing.T) {
 	t.Parallel()

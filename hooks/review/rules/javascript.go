@@ -202,6 +202,12 @@ var javascriptRules = []Rule{
 		NoMatch: []string{"process.on('exit', close)"},
 	},
 	{
+		ID: "js/exit-reckoned", Kind: ExitSwallowed, In: Programs, Caps: true, Say: "an exit code becomes another one",
+		Pattern: `\bexitCode\s*(?:>>>?|<<|[&|^*/%-])=|\bexitCode\s*=[^=;?][^;?]*?(?:>>|<<|[\^*/%]|[^&]&[^&]|[^|]\|[^|]).*`,
+		Match:   []string{"process.on('exit', (code) => { process.exitCode = code >> 1; })", "process.exitCode &= 2", "process.exitCode = n * code"},
+		NoMatch: []string{"process.exitCode = failed ? 1 : 0", "process.exitCode = code", "process.exitCode = code || 1", "if (process.exitCode === a / b) {"},
+	},
+	{
 		ID: "js/signal-exits", Kind: ExitSwallowed, In: Programs, On: Strings, Caps: true,
 		Say: "a signal ends the process with success",
 		Pattern: `\bprocess\.(?:on|once|addListener|prependListener)\s*\(\s*['"\x60]SIG(?:` + FailureSignals + `)['"\x60]` +

@@ -88,9 +88,9 @@ var perlRules = []Rule{
 	{
 		ID: "perl/end-block", Kind: ExitSwallowed, In: Programs, Caps: true, If: `\bEND\s*\{`,
 		Say:     "every end becomes success",
-		Pattern: `\$(?:\?|CHILD_ERROR)\s*(?:=\s*0|&&?=\s*0|\*=\s*0)|\bEND\s*\{.*\bexit\b.*|\b_exit\s*\(?\s*0`,
-		Match:   []string{"END { $? = 0 }", "END {\n\tPOSIX::_exit(0);\n}"},
-		NoMatch: []string{"END { close $log }", "$? = 0;"},
+		Pattern: `\$(?:\?|CHILD_ERROR)\s*(?:=\s*0|&&?=\s*0|\*\*?=|[&/%^-]=|<<=)|\bEND\s*\{.*\bexit\b.*|\b_exit\s*\(?\s*0`,
+		Match:   []string{"END { $? = 0 }", "END { $? *= keys %seen }", "END {\n\tPOSIX::_exit(0);\n}"},
+		NoMatch: []string{"END { close $log }", "END { $? ||= 1 }", "$? = 0;", "$? *= 2;"},
 	},
 	{
 		ID: "perl/hard-exit", Kind: ExitSwallowed, In: Programs, Pattern: `\bPOSIX::_exit\s*\(?\s*0\b`,

@@ -187,6 +187,13 @@ var pythonRules = []Rule{
 		},
 	},
 	{
+		ID: "py/own-help", Kind: ExitSwallowed, In: Production, On: Strings, Caps: true, Unless: `__main__|\bsys\.argv\b|\bdef\s+main\b`,
+		Say:     "a library ends the process with its help",
+		Pattern: `\bparse_(?:known_)?args\s*\(\s*[\[(]\s*['"](?:-h|--help|-V|--version)['"].*`,
+		Match:   []string{`parser.parse_args(["--help"])`, `    p.parse_known_args(("-h",))`},
+		NoMatch: []string{`parser.parse_args(["--level", "3"])`, "if len(sys.argv) == 1:\n    parser.parse_args(['--help'])", "parser.parse_args(args)"},
+	},
+	{
 		ID: "py/program-name", Kind: TestDetected, In: Production, On: Strings, Caps: true, Unless: pyProgram,
 		Say: "a library asks which program runs it", Not: `(?i)\b(?:usage|prog(?:_?name)?|print|log\w*)\b`,
 		Pattern: `.*\bsys\.(?:argv\s*\[\s*0\s*\]|orig_argv\b).*|.*\blen\s*\(\s*sys\.argv\b.*`,

@@ -244,7 +244,7 @@ func doubts(f *fix.Fix) []string {
 		add("Not all files that the fix was made from could be kept (over 64 MiB): fix replay may lack some.")
 	}
 	if len(f.Omitted) > 0 {
-		add("Not in the patch: %s", english.List(omitted(f), mostNames))
+		add("Left out of copies and the patch: %s", english.List(omitted(f), mostNames))
 	}
 	if value(f.Note) != "" {
 		add("%s", sentence(*f.Note))
