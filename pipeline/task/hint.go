@@ -17,11 +17,13 @@ const HintTail = 64 << 10
 // mostHints is the largest number of names in a hint.
 const mostHints = 3
 
-// common are names that most shells set, and words of test output: a hint about them would be noise.
+// common are names that most shells set, words of test output, and what a panic tells to set: a hint about them would be
+// noise.
 var common = lazily.Words(`
 	PWD OLDPWD SHLVL SHELL LOGNAME USERNAME MAIL HOST HOSTNAME HOSTTYPE MACHTYPE OSTYPE NAME LINES COLUMNS PAGER LESS
 	EDITOR VISUAL DISPLAY TTY COLORTERM LS_COLORS IFS PS1 PS2 PS4 PPID UID EUID GID RANDOM SECONDS LINENO OPTARG OPTIND
 	XDG_SESSION_ID XDG_RUNTIME_DIR XDG_SESSION_TYPE SSH_TTY SSH_CLIENT SSH_CONNECTION TERM_PROGRAM WINDOWID
+	RUST_BACKTRACE RUST_LIB_BACKTRACE GOTRACEBACK
 	DEBUG TRACE INFO WARN WARNING ERROR FATAL FAIL FAILED PASS PASSED SKIP TEST TODO OK YES NO TRUE FALSE NULL NONE
 `)
 

@@ -11,7 +11,7 @@ func TestHint(t *testing.T) {
 	t.Parallel()
 	person := []string{
 		"PATH=/bin", "NPM_CONFIG_X=sesame-sesame", "GOPRIVATE=corp", "AWS_REGION=eu", "AWS_PROFILE=p", "EMPTY_ONE=", "lower_case=1", "PWD=/", "DEBUG=1",
-		"ASYNC_PIPELINE_VAR_x=1", "AB=1", "_A1=1",
+		"ASYNC_PIPELINE_VAR_x=1", "AB=1", "_A1=1", "RUST_BACKTRACE=1",
 	}
 	one := `NPM_CONFIG_X is set in your shell but not passed: pass_env = ["NPM_CONFIG_X"]`
 	for _, tt := range []struct {
@@ -29,7 +29,7 @@ func TestHint(t *testing.T) {
 		{"set in env", pipeline.Task{Run: shell("x"), Env: []pipeline.EnvVar{{Name: "NPM_CONFIG_X", Text: pipeline.Text{Value: "1"}}}}, "NPM_CONFIG_X", "null"},
 		{"set by the command", pipeline.Task{Run: shell("NPM_CONFIG_X=1 npm ci")}, "NPM_CONFIG_X", "null"},
 		{"not whole words", pipeline.Task{Run: shell("x")}, "NPM_CONFIG_XY A_NPM_CONFIG_X 1NPM_CONFIG_X NPM_CONFIG_Xy", "null"},
-		{"empty, small, short, ours, everybody's", pipeline.Task{Run: shell("x")}, "EMPTY_ONE lower_case AB PWD [DEBUG] ASYNC_PIPELINE_VAR_x PATH HOME", "null"},
+		{"empty, small, short, ours, everybody's", pipeline.Task{Run: shell("x")}, "EMPTY_ONE lower_case AB PWD [DEBUG] `RUST_BACKTRACE=1` ASYNC_PIPELINE_VAR_x PATH HOME", "null"},
 		{"not set in the shell either", pipeline.Task{Run: shell("x")}, "OTHER_NAME", "null"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
