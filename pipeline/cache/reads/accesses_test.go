@@ -101,8 +101,14 @@ func TestAccesses(t *testing.T) {
 			must(t, os.WriteFile(a.Name, nil, 0o600))
 		}
 	}
-	state := func(p string) bool { return p == "state" }
-	if s := makes.End(state, func(string) bool { return false }); !slices.Equal(s.Names, []string{"alone", "appended", "lookedFor"}) || !slices.Equal(s.Made, []string{"anew", "state"}) {
+	for _, dir := range []string{"tool", "mixed"} {
+		makes.See(access.Path{Kind: M, Name: root + "/" + dir, Add: true, New: true})
+		must(t, os.Mkdir(root+"/"+dir, 0o700))
+		must(t, os.WriteFile(root+"/"+dir+"/state", nil, 0o600))
+	}
+	must(t, os.WriteFile(root+"/mixed/other", nil, 0o600))
+	state := func(p string) bool { return filepath.Base(p) == "state" }
+	if s := makes.End(state, func(string) bool { return false }); !slices.Equal(s.Names, []string{"alone", "appended", "lookedFor", "mixed"}) || !slices.Equal(s.Made, []string{"anew", "state", "tool"}) {
 		t.Errorf("%+v", s)
 	}
 	if s := gather(access.Moved, "dir"); s.WhyNot != "it moves the folder dir" {

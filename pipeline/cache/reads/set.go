@@ -55,7 +55,7 @@ func (r *Accesses) End(ignored, own func(string) bool) Seen {
 		case x.was == absent && (x.made || r.madeAbove(p)):
 			_, err := os.Lstat(filepath.Join(r.real, p))
 			switch {
-			case err == nil && (x.first && !x.alone || r.madeAbove(p) || ignored(p)):
+			case err == nil && (x.first && !x.alone || r.madeAbove(p) || ignored(p) || r.hasOnly(p, ignored)):
 				s.Made = append(s.Made, p)
 			case err == nil, !r.madeAbove(p): // it decided that it was not there, also where it is gone again
 				names[p] = false
@@ -98,6 +98,12 @@ func (r *Accesses) End(ignored, own func(string) bool) Seen {
 		}
 	}
 	return s
+}
+
+// hasOnly reports whether a path is a folder in which git ignores everything, as one with a .gitignore of its own.
+func (r *Accesses) hasOnly(p string, ignored func(string) bool) bool {
+	names := namesIn(filepath.Join(r.real, p))
+	return len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return !ignored(path.Join(p, n)) })
 }
 
 // madeAbove reports whether a path is in a folder that the task made.
