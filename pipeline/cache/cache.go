@@ -169,6 +169,7 @@ func (c *Cache) open() error {
 		if c.err = Unfit(c.Config.Root, c.Dir); c.err != nil {
 			return
 		}
+		c.store.looks = c.Peek
 		c.store.dir, c.store.root, c.store.tree = c.Dir, c.Config.Root, treeFolder(c.Config.Root, c.Dir)
 		c.key, c.err = c.store.open(!c.Peek)
 		c.memory = files.Memory{Cache: c.Dir, Dir: cmp.Or(c.store.tree, c.Dir), Root: c.Config.Root, Hides: c.hides}

@@ -63,7 +63,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 	if err := recordfile.NoLinks(filepath.Dir(dir), dir, filepath.Join(dir, treesFolder)); err != nil {
 		return done, err
 	}
-	s := &store{dir: dir}
+	s := &store{dir: dir, looks: dry}
 	var actions []action
 	blobs := map[string]fs.FileInfo{}
 	old := slices.DeleteFunc(oldFiles(dir, tempPrefix+"*", now.Add(-young)), func(p string) bool { return !isTemp(filepath.Base(p)) })

@@ -35,6 +35,7 @@ type store struct {
 	dir   string
 	root  string // of the tree that it is used for
 	tree  string // the folder for what is known about that tree; empty: dir
+	looks bool   // nothing is removed: it is only looked at
 	ready sync.Once
 	err   error
 }
@@ -140,10 +141,17 @@ func (s *store) get(d reapi.Digest) ([]byte, error) {
 		return nil, err
 	}
 	if reapi.DigestOf(b) != d {
-		_ = os.Remove(s.blob(d.Hash))
+		s.drop(s.blob(d.Hash))
 		return nil, errDamaged
 	}
 	return b, nil
+}
+
+// drop removes a damaged file, unless the store is only looked at.
+func (s *store) drop(at string) {
+	if !s.looks {
+		_ = os.Remove(at)
+	}
 }
 
 func (s *store) actionPath(key string) string {
@@ -162,12 +170,12 @@ func (s *store) action(key string) (reapi.Result, error) {
 	}
 	sum, b, ok := bytes.Cut(b, []byte("\n"))
 	if !ok || string(sum) != reapi.DigestOf(b).Hash {
-		_ = os.Remove(at)
+		s.drop(at)
 		return reapi.Result{}, errDamaged
 	}
 	r, err := reapi.DecodeResult(b)
 	if err != nil || slices.ContainsFunc(slices.Concat(r.Files, r.Closed), func(f reapi.File) bool { return files.Ours(f.Path) }) {
-		_ = os.Remove(at)
+		s.drop(at)
 		return reapi.Result{}, errDamaged
 	}
 	return r, nil

@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
+	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
 // Verify names what is damaged and nothing else, and removes only that.
@@ -90,5 +92,32 @@ func TestVerify(t *testing.T) {
 	}
 	if v, err := Verify(t.Context(), s.dir, false); err != nil || v.Results != 1 || v.Blobs != 1 || v.Bytes == 0 {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// Who only looks removes nothing, damaged or not.
+func TestLookingRemovesNothing(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, t.TempDir(), filepath.Join(t.TempDir(), "cache"), &pipeline.Task{Name: "t", Inputs: []string{"a"}})
+	p.write("a", "a")
+	c := p.cache()
+	e := p.carry(c, "t")
+	must(t, c.Close())
+	at := (&store{dir: p.dir}).actionPath(e.Key)
+	must(t, os.Chmod(at, 0o600))
+	must(t, os.WriteFile(at, []byte("damaged"), 0o600))
+	look := func(peek bool) string {
+		c := p.cache(func(c *Cache) { c.Peek = peek })
+		e := c.Look(t.Context(), p.config.Tasks[0])
+		must(t, c.Close())
+		return e.Reason()
+	}
+	_, err := Collect(p.dir, time.Now(), time.Hour, 1<<30, true)
+	must(t, err)
+	if why := look(true); why != "entry damaged" || !fileExists(at) {
+		t.Errorf("%q, there: %t", why, fileExists(at))
+	}
+	if why := look(false); why != "entry damaged" || fileExists(at) {
+		t.Errorf("%q, there: %t", why, fileExists(at))
 	}
 }

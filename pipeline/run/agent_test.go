@@ -197,3 +197,29 @@ func TestAgentTaskCached(t *testing.T) {
 		t.Errorf("asked %d, reason %s, not stored %s", asked, str(got.Cache.Reason), str(got.Cache.NotStored))
 	}
 }
+
+// A patch of the cache that has the value of what is a secret now is not given back: the agent is asked again.
+func TestAgentTaskSecretSince(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	tasks := reviewed("review.txt")
+	tasks[0].Inputs, tasks[0].Cache.Disabled = []string{"src/*"}, false
+	r := runOf(t, tasks...)
+	check(t, os.Mkdir(filepath.Join(r.Config.Root, "src"), 0o700))
+	check(t, os.WriteFile(filepath.Join(r.Config.Root, "src", "a"), nil, 0o600))
+	r.Agent = says("answer\n", &asked)
+	r.Config.Agents = []*pipeline.Agent{{Name: "a", Model: &pipeline.ModelAgent{Provider: "openai", Model: "m"}}}
+	again := func() record.Task {
+		r.Cache = &cache.Cache{Dir: filepath.Join(r.Config.Root, ".async", "cache")}
+		all, _ := carry(t, t.Context(), r)
+		return all[0]
+	}
+	again()
+	if got := again(); asked != 1 || got.Status != record.Cached {
+		t.Fatalf("asked %d, %s", asked, got.Status)
+	}
+	r.Tasks.Redact.Add("LATER", "new file mode 100644")
+	if got := again(); asked != 2 || got.Status != record.Passed || str(got.Cache.Reason) != "its patch has the value of the secret LATER in it" {
+		t.Errorf("asked %d, %s, %s", asked, got.Status, str(got.Cache.Reason))
+	}
+}
