@@ -89,7 +89,7 @@ func (r *Relay) serve(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	a := ask{free: x.to.free, bytes: q.ContentLength, model: x.asked}
-	switch why, err := r.meter.begin(q.Context(), &x.share, a, func() { x.keep(q) }); {
+	switch why, err := r.meter.begin(q.Context(), r.ctx, &x.share, a, func() { x.keep(q) }); {
 	case err != nil:
 		x.Outcome = Gone
 		panic(http.ErrAbortHandler) // the client sees a connection that breaks off, and not an answer that ends

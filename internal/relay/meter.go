@@ -3,6 +3,7 @@ package relay
 // What all requests use together, and when that is enough.
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -87,9 +88,9 @@ func (s *share) rest() amount {
 
 // begin counts a request that is about to be sent. It returns why none may be sent any more, or an empty string. A
 // request that may not fit into what those in flight leave of the budget waits until they are counted; err is that of
-// ctx, if it ends before. The only one in flight never waits: what it uses is an estimate. pause is called before the
+// ctx, if it ends before, or of relay, which ctx is made from. The only one in flight never waits: what it uses is an estimate. pause is called before the
 // first wait.
-func (m *meter) begin(ctx context.Context, s *share, a ask, pause func()) (spent string, err error) {
+func (m *meter) begin(ctx, relay context.Context, s *share, a ask, pause func()) (spent string, err error) {
 	for ; ; pause = func() {} {
 		m.mu.Lock()
 		spent, wait := m.admit(s, a)
@@ -101,8 +102,11 @@ func (m *meter) begin(ctx context.Context, s *share, a ask, pause func()) (spent
 		select {
 		case <-wait:
 		case <-ctx.Done():
+		}
+		// The end of the relay ends the request in flight, and that wakes this one, before it has reached ctx.
+		if err := cmp.Or(ctx.Err(), relay.Err()); err != nil {
 			m.refuse()
-			return "", ctx.Err()
+			return "", err
 		}
 	}
 }
