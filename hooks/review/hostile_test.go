@@ -12,6 +12,9 @@ import (
 // The time of a report grows with a patch, not with its square: of a file of 1 MiB each of these took minutes.
 func TestReportIsLinear(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the race detector, with which CI runs -short, makes it take minutes")
+	}
 	const n = 1 << 15
 	fill := func(unit string) string { return strings.Repeat(unit, n/len(unit)) }
 	numbered := func(unit string) string {
