@@ -148,8 +148,8 @@ func (s *folderWalk) shut(p *pendingFolder) {
 	s.mu.Unlock()
 }
 
-// openFolder opens a folder, and lets its files be found. An agent may have removed its permissions. The file does not belong to an os.Root,
-// because listing such a file calls lstat for every name in it.
+// openFolder opens a folder, and lets its files be found. An agent may have removed its permissions. The file does not
+// belong to an os.Root, because listing such a file calls lstat for every name in it.
 func (s *folderWalk) openFolder(p *pendingFolder) (*os.File, error) {
 	open := func() (*os.File, error) {
 		if p.up == nil {

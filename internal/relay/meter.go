@@ -88,8 +88,8 @@ func (s *share) rest() amount {
 
 // begin counts a request that is about to be sent. It returns why none may be sent any more, or an empty string. A
 // request that may not fit into what those in flight leave of the budget waits until they are counted; err is that of
-// ctx, if it ends before, or of relay, which ctx is made from. The only one in flight never waits: what it uses is an estimate. pause is called before the
-// first wait.
+// ctx or of relay, its parent, if that ends before. The only one in flight never waits: what it uses is an estimate. pause
+// is called before the first wait.
 func (m *meter) begin(ctx, relay context.Context, s *share, a ask, pause func()) (spent string, err error) {
 	for ; ; pause = func() {} {
 		m.mu.Lock()

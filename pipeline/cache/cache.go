@@ -22,7 +22,8 @@
 //	collected               its time is when old results were removed last
 //	key                     the key of the hashes of environment values, which are stored in no other form
 //
-// Values of secrets are in no file of it: a result with one in an output, or in a name, is not stored. A key has them only as such a hash.
+// No file of it has the value of a secret: a result with one in an output, or in a name, is not stored, and a key has only
+// such a hash.
 package cache
 
 import (

@@ -284,9 +284,9 @@ func (c *Cache) taken(e *Entry, outputs []reapi.File) string {
 	return ""
 }
 
-// withFound returns the outputs of a task that has just run, with those marked that it found and did not make: what
-// somebody put among them is not to be brought back. Of what an earlier run made that is not said, nor of what the task
-// wrote as it was before.
+// withFound returns the outputs of a task that has just run, and marks those that it found and did not make: a hit must not
+// bring back what somebody put among them. Files that an earlier run of the task made, and those that this one wrote with
+// the contents that they had, are not marked.
 func (c *Cache) withFound(e *Entry, v *files.View, outputs []reapi.File) []reapi.File {
 	marked := slices.Clone(outputs)
 	made := united(c.store.left(e.task.Name), madeSince(e, outputs, c.last(e.task)))

@@ -82,7 +82,7 @@ func (w *walker) step(t *pipeline.Task, text string) {
 }
 
 // answerable returns why the answer of an agent task may not be written to its file; nil: it may, or there is none.
-// A file that git tracks is never replaced, nor what is no file.
+// An answer never replaces a file that git tracks, or anything but a regular file.
 func (w *walker) answerable(ctx context.Context, t *pipeline.Task) error {
 	if t.Agent == nil || t.Agent.StdoutTo == "" {
 		return nil

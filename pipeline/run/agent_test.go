@@ -136,17 +136,24 @@ func TestAgentsOff(t *testing.T) {
 	}
 }
 
-// A hit gives the answer, the log and the patch to the new run and asks nobody, also with AgentsOff.
-func TestAgentTaskCached(t *testing.T) {
-	t.Parallel()
-	asked := 0
+// cachedReview is a run of a task of an agent whose result is cached.
+func cachedReview(t *testing.T, asked *int) *Run {
+	t.Helper()
 	tasks := reviewed("review.txt")
 	tasks[0].Inputs, tasks[0].Cache.Disabled = []string{"src/*"}, false
 	r := runOf(t, tasks...)
 	check(t, os.Mkdir(filepath.Join(r.Config.Root, "src"), 0o700))
 	check(t, os.WriteFile(filepath.Join(r.Config.Root, "src", "a"), nil, 0o600))
-	r.Agent = says("answer\n", &asked)
+	r.Agent = says("answer\n", asked)
 	r.Config.Agents = []*pipeline.Agent{{Name: "a", Model: &pipeline.ModelAgent{Provider: "openai", Model: "m"}}}
+	return r
+}
+
+// A hit gives the answer, the log and the patch to the new run and asks nobody, also with AgentsOff.
+func TestAgentTaskCached(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	r := cachedReview(t, &asked)
 	again := func() (record.Task, *record.Sealed) {
 		r.Cache = &cache.Cache{Dir: filepath.Join(r.Config.Root, ".async", "cache")}
 		all, sealed := carry(t, t.Context(), r)
@@ -202,13 +209,7 @@ func TestAgentTaskCached(t *testing.T) {
 func TestAgentTaskSecretSince(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	tasks := reviewed("review.txt")
-	tasks[0].Inputs, tasks[0].Cache.Disabled = []string{"src/*"}, false
-	r := runOf(t, tasks...)
-	check(t, os.Mkdir(filepath.Join(r.Config.Root, "src"), 0o700))
-	check(t, os.WriteFile(filepath.Join(r.Config.Root, "src", "a"), nil, 0o600))
-	r.Agent = says("answer\n", &asked)
-	r.Config.Agents = []*pipeline.Agent{{Name: "a", Model: &pipeline.ModelAgent{Provider: "openai", Model: "m"}}}
+	r := cachedReview(t, &asked)
 	again := func() record.Task {
 		r.Cache = &cache.Cache{Dir: filepath.Join(r.Config.Root, ".async", "cache")}
 		all, _ := carry(t, t.Context(), r)

@@ -591,3 +591,22 @@ func TestRunMemory(t *testing.T) {
 		t.Errorf("%+v, log %+v, %d bytes observed", tasks[0], log, n)
 	}
 }
+
+// Once a task has failed no service starts, and what needs one is told that it has none: it must not run without it.
+func TestNoServiceAfterFailure(t *testing.T) {
+	t.Parallel()
+	user := &pipeline.Task{Name: "user", DependsOn: []string{"db"}, Run: shell("true")}
+	r := runOf(t, &pipeline.Task{Name: "db", Service: &pipeline.Service{}, Run: shell("sleep 60")}, user)
+	w := r.walker(begin(t, r))
+	w.ctx = t.Context()
+	w.first = "other"
+	close(w.given)
+	s := w.serve(t.Context(), user)
+	if s == nil || s.t.Name != "db" || s.hasFailed() || str(w.guilty()) != "other" {
+		t.Fatalf("%+v", s)
+	}
+	<-s.ended
+	if got := w.done["db"]; got.Status != record.Skipped {
+		t.Errorf("%+v", got)
+	}
+}

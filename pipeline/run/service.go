@@ -416,6 +416,16 @@ func (w *walker) givenUp() bool {
 	}
 }
 
+// guilty returns the first task that did not pass, nil where all did.
+func (w *walker) guilty() *string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.first == "" {
+		return nil
+	}
+	return new(w.first)
+}
+
 // failed reports whether a task has not passed.
 func (w *walker) failed() bool {
 	w.mu.Lock()

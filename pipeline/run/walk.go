@@ -112,7 +112,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 		case s != nil && s.hasFailed():
 			got = record.Task{Name: t.Name, Status: record.Failed, Error: new(fmt.Sprintf("the service %q, which it needs, has failed", s.t.Name))}
 		case s != nil && ctx.Err() == nil:
-			got = record.Task{Name: t.Name, Status: record.Skipped, Reason: new(string(pipeline.FailFast))}
+			got = record.Task{Name: t.Name, Status: record.Skipped, Reason: new(string(pipeline.FailFast)), BlockedBy: w.guilty()}
 		case t.Agent != nil && w.r.AgentsOff:
 			got = record.Task{Name: t.Name, Status: record.Skipped, Reason: new(record.AgentsOff)}
 		case t.Agent != nil:

@@ -184,8 +184,8 @@ func (w *worktree) stage(temp string, f *patch.File, perm uint32, exact bool) er
 	})
 }
 
-// give gives a staged file, or a new folder, to the owner of what is at name, or of the folder that it will be in, where root writes into
-// the tree of somebody else. Not all file systems and user namespaces allow that: then it stays root's.
+// give gives a staged file, or a new folder, to the owner of the file at name, or else of the folder that temp is in, where
+// root writes into the tree of somebody else. Not all file systems and user namespaces allow that: then it stays root's.
 func (w *worktree) give(temp, name string) error {
 	if os.Geteuid() != 0 {
 		return nil
