@@ -286,6 +286,18 @@ func TestSecondCheckIsToldTruly(t *testing.T) {
 	}
 }
 
+// The report tells compiled code from what a runner loads.
+func TestCompiledCodeIsNamed(t *testing.T) {
+	t.Parallel()
+	c := checkfile.NewChecks(files{"a.c": "int a;\n"}.tree(), checkfile.Scope{})
+	for path, want := range map[string]string{"lib/libm.a": "compiled code", "pytest.ini": "what the runner loads by itself"} {
+		found := Report(c, []patch.Change{change(path, absent, "x\n")})
+		if !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == rules.CheckConfig && strings.HasPrefix(f.Detail, want) }) {
+			t.Errorf("%s: %v", path, found)
+		}
+	}
+}
+
 func TestOneLine(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -42,6 +42,9 @@ func checkFile(e *edit) (found findings) {
 		testData:  "what tests read",
 		namedFile: "what the command names or loads", loadedFile: "what the runner loads by itself",
 	}[e.class]
+	if e.class == loadedFile && checkfile.IsObject(e.path) {
+		what = "compiled code, which may be taken in place of sources"
+	}
 	second := "the second check has it as it was"
 	switch {
 	case e.stays:
