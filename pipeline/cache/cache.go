@@ -194,7 +194,7 @@ func (c *Cache) open() error {
 		c.serves = slices.ContainsFunc(c.Config.Tasks, func(t *pipeline.Task) bool { return t.Service != nil })
 		c.programs.load(filepath.Join(c.Dir, "programs.json"))
 		c.tools.load(filepath.Join(c.Dir, "tools.json"))
-		c.tools.now = map[string]string{}
+		c.tools.now = map[string]*answer{}
 		c.passes.load(filepath.Join(c.memory.Dir, "passes.json"))
 		c.passes.store = &c.store
 	})

@@ -8,16 +8,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
 // tools remembers answers, for those who may run nothing. Each command is asked once a run, and again for a task when one
-// that it depends on has run meanwhile: that one may have installed another version. mu is locked while it runs.
+// that it depends on has run meanwhile: that one may have installed another version.
 type tools struct {
-	remembered[string]                   // digests of answers
-	now                map[string]string // those of this run, by the question and the tasks that ran before it
+	remembered[string]                    // digests of answers
+	now                map[string]*answer // those of this run, by the question and the tasks that ran before it
+}
+
+// An answer is the digest of what a command printed in this run, or "" as long as it is not known.
+type answer struct {
+	mu   sync.Mutex // locked while the command runs: others with the same question wait for it
+	said string
 }
 
 // tool returns a digest of what a tool of a task prints.
@@ -28,26 +35,40 @@ func (c *Cache) tool(ctx context.Context, t *pipeline.Task, tool pipeline.Tool, 
 		return "", err
 	}
 	question := reapi.DigestOf(b).Hash
-	asked := question + c.ranBefore(t)
-	c.tools.mu.Lock()
-	defer c.tools.mu.Unlock()
-	if said, ok := c.tools.now[asked]; ok {
-		return said, nil
-	}
-	if c.Ask == nil {
-		if said, ok := c.tools.known[question]; ok {
-			return said, nil
-		}
+	a, known := c.tools.answer(question+c.ranBefore(t), question)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.said != "":
+		return a.said, nil
+	case ctx.Err() != nil: // it ended while another task asked
+		return "", context.Cause(ctx)
+	case c.Ask == nil && known != "":
+		return known, nil
+	case c.Ask == nil:
 		return "", fmt.Errorf("what %q prints is not known until the task runs", shown)
 	}
 	out, err := c.Ask(ctx, t, tool.Argv)
 	if err != nil {
 		return "", fmt.Errorf("tools: %q: %w", shown, err)
 	}
-	said := reapi.DigestOf(out).Hash
-	c.tools.now[asked] = said
-	c.tools.set(question, said)
-	return said, nil
+	a.said = reapi.DigestOf(out).Hash
+	c.tools.mu.Lock()
+	defer c.tools.mu.Unlock()
+	c.tools.set(question, a.said)
+	return a.said, nil
+}
+
+// answer returns the answer of this run to what was asked, and that of an earlier run to the question, or "".
+func (t *tools) answer(asked, question string) (a *answer, known string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a = t.now[asked]
+	if a == nil {
+		a = &answer{}
+		t.now[asked] = a
+	}
+	return a, t.known[question]
 }
 
 // Ran must be called when a task has ended that was carried out, before its dependants begin.

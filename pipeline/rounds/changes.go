@@ -45,7 +45,7 @@ func (w *Watch) follow() {
 	}
 }
 
-// take notes changes. It ends the round that is at work if they touch one of its tasks.
+// take notes changes, and ends the round that is at work if they touch one of its tasks.
 func (w *Watch) take(c watch.Changes) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,6 +63,11 @@ func (w *Watch) take(c watch.Changes) {
 	}
 	w.extra = false
 	w.begin(c)
+	w.outdate(c)
+}
+
+// outdate ends the round that is at work if changes touch one of its tasks. w.mu is locked.
+func (w *Watch) outdate(c watch.Changes) {
 	if w.cancel != nil && (c.Lost || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
 		w.cancel()
 	}

@@ -219,6 +219,24 @@ func TestEndsRound(t *testing.T) {
 	}
 	end(nil)
 	p.want("gen test <- src/a")
+
+	// What changed after Next was not looked at: a round of a service that was asked for would never end.
+	p.put("lint/a")
+	p.waits()
+	ctx, end = p.Begin(t.Context(), g)
+	if ctx.Err() != nil {
+		t.Error("a change of what another task reads ended the round at its beginning")
+	}
+	end(&record.Sealed{})
+	p.put("src/b")
+	for !slices.Contains(p.pending.Paths, "src/b") {
+		p.waits()
+	}
+	ctx, end = p.Begin(t.Context(), g)
+	if ctx.Err() == nil {
+		t.Error("a round began that does not know of the last change, and goes on")
+	}
+	end(nil)
 }
 
 // After lost events anything may have changed.

@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,8 @@ const (
 	askMost = 1 << 20 // bytes that it may print
 )
 
-// Ask runs a command as the task would be run, and returns what it prints. One that does not exit with 0 is an error.
+// Ask runs a command as the task would be run, and returns what it prints. One that does not exit with 0 is an error;
+// where ctx ends first, it is the cause of that.
 func (r *Runner) Ask(ctx context.Context, t *pipeline.Task, argv []string) ([]byte, error) {
 	asked := *t
 	asked.Run, asked.Retry, asked.Timeout = pipeline.Command{}, pipeline.Retry{}, askTime
@@ -30,6 +32,8 @@ func (r *Runner) Ask(ctx context.Context, t *pipeline.Task, argv []string) ([]by
 	switch {
 	case err != nil:
 		return nil, err
+	case got.Status == record.Cancelled:
+		return nil, cmp.Or(context.Cause(ctx), context.Canceled)
 	case got.Status == record.Passed && out.Len() == 0:
 		return nil, errors.New("it prints nothing, and that tells no program from another")
 	case out.over:

@@ -190,6 +190,21 @@ func TestProcessesLeft(t *testing.T) {
 	}
 }
 
+// A program that is asked about itself when nobody wants to know any more is not started, and one that works is ended.
+func TestAskAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	task := &pipeline.Task{Name: "x", Run: shell("true")}
+	r := runner(t, task)
+	over := errors.New("over")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(100*time.Millisecond, func() { cancel(over) })
+	for _, argv := range [][]string{{"sleep", "60"}, {"echo", "1.0"}} {
+		if out, err := r.Ask(ctx, task, argv); !errors.Is(err, over) || out != nil {
+			t.Errorf("%q: %q, %v", argv, out, err)
+		}
+	}
+}
+
 // After the end of its context a task is cancelled and not started.
 func TestRunTaskAfterTheEnd(t *testing.T) {
 	t.Parallel()
