@@ -40,7 +40,7 @@ build/test_one: $(TEST_SRCS)
 `
 	tree := map[string]string{
 		"Makefile": makefile, "config.mk": "CC = gcc\nCPPFLAGS = -Isrc\nLDLIBS =\n", "src/calc.c": "", "src/helper.c": "",
-		"include/calc.h": "", "tests/test_calc.c": "int main(void) { return 0; }\n", "flags.rsp": "-O2\n",
+		"src/field.c": "", "include/calc.h": "", "tests/test_calc.c": "int main(void) { return 0; }\n", "flags.rsp": "-O2\n",
 	}
 	var paths []string
 	for p := range tree {
@@ -55,6 +55,8 @@ build/test_one: $(TEST_SRCS)
 	}{
 		{"config.mk", "-Isrc", "-Isrc -Wall -O2 -DMAX=3", true},
 		{"config.mk", "-Isrc", "-Isrc -DNDEBUG", false},
+		{"config.mk", "-Isrc", "-Isrc /FIsrc/pre.h", false},
+		{"Makefile", "OBJ = src/calc.o", "OBJ = src/calc.o src/field.o", true},
 		{"config.mk", "-Isrc", "-Isrc -DND''EBUG", false},
 		{"config.mk", "-Isrc", "-Isrc -DND$(E)EBUG", false},
 		{"config.mk", "-Isrc", "-Isrc $(A)$(B)", false},

@@ -60,7 +60,7 @@ var (
 	// a compiler or linker.
 	disarming = lazily.Regexp(`(?i)NDEBUG\b|\bD?_*(?:NO_)?assert\w*\s*[=(]|__NO_ASSERT|__assert|assert_fail|` +
 		`(?:^|[-/\s"',])D?_*(?:abort|exit|main|raise|kill|signal|printf|puts|str\w*cmp|memcmp|fail\w*|check\w*|require|expect)\s*(?:\([^)]*\))?=|` +
-		`-wrap\b|--?defsym|(?:^|[\s"'])-+(?:include|imacros|specs|fplugin|wrapper)\b|muldefs|multiple-definition|/FI\w|SHELL:-include`)
+		`-wrap\b|--?defsym|(?:^|[\s"'])-+(?:include|imacros|specs|fplugin|wrapper)\b|muldefs|multiple-definition|(?:^|[\s"';:,])(?-i:[/-]FI)|SHELL:-include`)
 
 	// cmakeAlways matches variables and properties that decide whatever their value is.
 	cmakeAlways = lazily.Regexp(`^ENV\{|^CMAKE_(?:\w+_)?(?:LAUNCHER|COMPILE_OBJECT|LINK_EXECUTABLE|CREATE_\w+|ARCHIVE_\w+|COMPILER|LINKER|INCLUDE|` +
