@@ -90,18 +90,17 @@ func (s *treeState) addGitFolder(repo *git.Repo) error {
 		{repo.Common, "info"},
 	} {
 		err := filepath.WalkDir(filepath.Join(at.dir, at.name), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
-				if errors.Is(err, fs.ErrNotExist) {
-					return nil
-				}
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			} else if err != nil || d.IsDir() {
 				return err
 			}
-			b, err := os.ReadFile(path)
+			what, err := modeAndText(path)
 			if err != nil {
 				return err
 			}
 			rel, err := filepath.Rel(at.dir, path)
-			s.paths[".git/"+filepath.ToSlash(rel)] = recordfile.Digest(b)
+			s.paths[".git/"+filepath.ToSlash(rel)] = what
 			return err
 		})
 		if err != nil {
@@ -109,4 +108,32 @@ func (s *treeState) addGitFolder(repo *git.Repo) error {
 		}
 	}
 	return nil
+}
+
+// modeAndText describes a file by its mode and what is in it, and a link by where it leads and what is there.
+func modeAndText(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	what := info.Mode().String()
+	if info.Mode().Type() == fs.ModeSymlink {
+		text, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		what += " " + text
+		if info, err = os.Stat(path); err != nil {
+			return what, nil // it leads nowhere
+		}
+		what += " " + info.Mode().String()
+	}
+	if info.Mode().IsRegular() {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		what += " " + recordfile.Digest(b)
+	}
+	return what, nil
 }

@@ -8,13 +8,16 @@ import (
 	"crypto/sha1" //nolint:gosec // git's object ids
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
@@ -227,7 +230,10 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 				continue
 			}
 			out, err := call{dir: r.Top, config: off, timeout: long, args: []string{"hash-object", "--", name}}.run(ctx)
-			if err != nil {
+			switch _, there := os.Lstat(filepath.Join(r.Top, name)); {
+			case gone(there):
+				continue
+			case err != nil:
 				return nil, nil, err
 			}
 			same[name] = strings.TrimSpace(string(out)) == ids[name]
@@ -256,7 +262,9 @@ func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	info, err := os.Lstat(filepath.Join(r.Top, name))
-	if err != nil {
+	if gone(err) {
+		return false, nil
+	} else if err != nil {
 		return false, err
 	}
 	at := info.ModTime()
@@ -264,22 +272,29 @@ func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
 		string(m[3]) == strconv.FormatInt(info.Size(), 10), nil
 }
 
-// blob returns git's object id of a file as it is (of a symlink, of its text); digits says which hash.
+// gone reports whether an error says that a file is not there. People and programs change the tree while it is looked at.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
+
+// blob returns git's object id of a file as it is (of a symlink, of its text), or "" of something else and of a file that
+// is gone; digits says which hash.
 func blob(file string, digits int) (string, error) {
 	info, err := os.Lstat(file)
-	if err != nil {
-		return "", err
-	}
 	var data []byte
-	if info.Mode().Type() == os.ModeSymlink {
-		link, err := os.Readlink(file)
-		if err != nil {
-			return "", err
-		}
-		data = []byte(link)
-	} else if !info.Mode().IsRegular() {
+	switch {
+	case err != nil:
+	case info.Mode().IsRegular():
+		data, err = os.ReadFile(file)
+	case info.Mode().Type() == os.ModeSymlink:
+		var text string
+		text, err = os.Readlink(file)
+		data = []byte(text)
+	default:
 		return "", nil
-	} else if data, err = os.ReadFile(file); err != nil {
+	}
+	switch {
+	case gone(err):
+		return "", nil
+	case err != nil:
 		return "", err
 	}
 	h := sha1.New() //nolint:gosec // git's object ids

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -229,6 +230,20 @@ func TestDirtyFiltered(t *testing.T) {
 	index := past
 	must(t, os.Chtimes(top+"/.git/index", index, index))
 	wantPaths(t, "b.up")(r.Dirty(t.Context()))
+}
+
+// A file that somebody removes while it is looked at has changed, and the others are looked at all the same.
+func TestGoneMeanwhile(t *testing.T) {
+	t.Parallel()
+	top, r := newRepo(t, map[string]string{".gitattributes": "*.up filter=up\n", "a": "a", "b.up": "b", "c": "c"})
+	must(t, errors.Join(os.Remove(filepath.Join(top, "a")), os.Remove(filepath.Join(top, "b.up"))))
+	id, err := blob(filepath.Join(top, "c"), 40)
+	must(t, err)
+	off := []setting{{"filter.up.clean", ""}}
+	same, _, err := r.same(t.Context(), map[string]string{"a": id, "a/under": id, "b.up": id, "c/under": id, "c": id}, off)
+	if err != nil || len(same) != 2 || !same["c"] || same["b.up"] {
+		t.Error(same, err)
+	}
 }
 
 // A partial clone fetches nothing, whatever is missing.

@@ -331,6 +331,28 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
+// A patch that would not be read back is not stored, so that an agent is not paid in each run for a result that is dropped.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	p := twoTasks(t, root, filepath.Join(root, ".async", "cache"))
+	p.write("src/a", "a")
+	p.write("gen/out.txt", "x")
+	p.write(".async/log", "")
+	c := p.cache()
+	e := c.Look(t.Context(), p.config.Tasks[0])
+	e.Beside = map[string]string{"patch": filepath.Join(root, ".async", "patch")}
+	p.write(".async/patch", "")
+	must(t, os.Truncate(e.Beside["patch"], limitBlob+1))
+	must(t, c.Store(t.Context(), e, filepath.Join(root, ".async/log"), 0))
+	if !strings.Contains(e.NotStored, "has 64.0 MiB, and at most 64.0 MiB can be stored") {
+		t.Errorf("%q", e.NotStored)
+	}
+	if e := p.cache().Look(t.Context(), p.config.Tasks[0]); e.Result == Hit {
+		t.Error("it is a hit")
+	}
+}
+
 // What cannot be read, an input that changes while the task runs, and what two tasks make: nothing is stored.
 func TestNotStored(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/renameio/v2"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
@@ -89,6 +90,9 @@ func (s *store) has(d reapi.Digest) bool {
 // put stores bytes.
 func (s *store) put(b []byte) (reapi.Digest, error) {
 	d := reapi.DigestOf(b)
+	if d.Size > limitBlob {
+		return d, errTooLarge(d.Size)
+	}
 	if s.has(d) {
 		return d, nil
 	}
@@ -127,6 +131,11 @@ var errChanged = errors.New("it changed meanwhile")
 
 // limitBlob bounds a message that is read back, in bytes.
 const limitBlob = 64 << 20
+
+// errTooLarge is the error of what get would not read back.
+func errTooLarge(size int64) error {
+	return fmt.Errorf("its log, patch or list of outputs has %s, and at most %s can be stored", english.Size(size), english.Size(limitBlob))
+}
 
 // get returns a blob.
 func (s *store) get(d reapi.Digest) ([]byte, error) {
@@ -198,6 +207,9 @@ func (s *store) putAction(key string, r reapi.Result) error {
 		return err
 	}
 	b := r.Encode()
+	if len(b) >= limitBlob-100 { // with its digest
+		return errTooLarge(int64(len(b)))
+	}
 	return recordfile.Write(at, append([]byte(reapi.DigestOf(b).Hash+"\n"), b...), false) // not synced: it has its own digest
 }
 

@@ -211,12 +211,14 @@ func (d *Draft) Seal(r Run) (*Sealed, error) {
 	}
 	b = append(b, '\n')
 	path := filepath.Join(d.Dir, "run.json")
-	if err := WriteFile(path, b, true); err != nil {
+	err = WriteFile(path, b, true)
+	if err == nil {
+		err = writing(recordfile.SyncDir(d.store.runs()), d.store.runs())
+	}
+	if err != nil {
+		_ = os.Remove(path) // the caller says that there is no verdict
 		return nil, err
 	}
 	d.sealed = true
-	if err := recordfile.SyncDir(d.store.runs()); err != nil {
-		return nil, writing(err, d.store.runs())
-	}
 	return &Sealed{Run: r, Dir: d.Dir, Digest: recordfile.Digest(b)}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,22 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
+
+// Where the folder of runs cannot be synced there is no verdict, and Seal may be tried again.
+func TestSealNotSynced(t *testing.T) {
+	t.Parallel()
+	s, d := begin(t)
+	d.store = At(filepath.Join(t.TempDir(), "gone"))
+	if _, err := d.Seal(Run{Status: Passed}); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := s.Find(d.ID); !errors.Is(err, ErrNoRun) {
+		t.Errorf("there is a verdict: %v", err)
+	}
+	d.store = s
+	must[*Sealed](t)(d.Seal(Run{Status: Passed}))
+	must[*Sealed](t)(s.Find(d.ID))
+}
 
 func TestSeal(t *testing.T) {
 	t.Parallel()

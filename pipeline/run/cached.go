@@ -31,23 +31,17 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 	started := time.Now()
 	e := c.Look(ctx, t)
 	if e == nil || e.Result != cache.Hit {
-		if e != nil && t.Cache.CleanOutputs {
-			if err := c.Clean(ctx, e); err != nil {
-				why := fmt.Sprintf("clean_outputs: %v", err)
-				return record.Task{Name: t.Name, Status: record.Failed, Error: &why}, true, e
-			}
-		}
-		return record.Task{}, false, e
+		return w.missed(ctx, t, e)
 	}
 	log, run, took, err := c.Restore(ctx, e)
 	if err != nil {
-		return record.Task{}, false, e
+		return w.missed(ctx, t, e)
 	}
 	var agent *record.Agent
 	if t.Agent != nil {
 		if name, found := w.r.Tasks.Redact.Find(e.Given[patchKept]); found { // it is a secret now, and was none then
 			e.Result, e.Why = cache.Miss, []string{fmt.Sprintf("its patch has the value of the secret %s in it", name)}
-			return record.Task{}, false, e
+			return w.missed(ctx, t, e)
 		}
 		if agent, err = w.replay(t, e); err != nil {
 			return record.Task{Name: t.Name, Status: record.Failed, Error: new(err.Error())}, true, e
@@ -65,6 +59,17 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 		Agent:      agent,
 		Cache:      &record.Cache{Run: &run, SavedMS: new(took.Milliseconds())},
 	}, true, e
+}
+
+// missed makes the tree ready for a task that must be run. Its results are those of cached.
+func (w *walker) missed(ctx context.Context, t *pipeline.Task, e *cache.Entry) (record.Task, bool, *cache.Entry) {
+	if e != nil && t.Cache.CleanOutputs {
+		if err := w.r.Cache.Clean(ctx, e); err != nil {
+			why := fmt.Sprintf("clean_outputs: %v", err)
+			return record.Task{Name: t.Name, Status: record.Failed, Error: &why}, true, e
+		}
+	}
+	return record.Task{}, false, e
 }
 
 // store stores the result of a task that has passed. One that did not make what it declares has failed.

@@ -157,7 +157,11 @@ func (r *Run) write(ctx context.Context, draft *record.Draft, started time.Time)
 	if c := r.Cache; c != nil {
 		c.Config, c.Describe, c.Ask, c.Run = r.Config, r.Tasks.Describe, r.Tasks.Ask, draft.ID
 		c.Secrets = r.Tasks.Redact
-		defer func() { _ = c.Close() }() // what is not remembered is read again
+		defer func() {
+			if !r.abandoned() { // it would wait for a walk of the tree that still goes on
+				_ = c.Close() // what is not remembered is read again
+			}
+		}()
 	}
 	var broken error
 	v.Tasks, broken = r.tasks(ctx, draft)
@@ -195,12 +199,8 @@ func (r *Run) tasks(ctx context.Context, draft *record.Draft) ([]record.Task, er
 	}()
 	select {
 	case e := <-ends:
-		select {
-		case <-r.Abandon:
-		default:
-			if e.err == nil && r.Observer.Ended != nil {
-				r.Observer.Ended(e.tasks)
-			}
+		if e.err == nil && r.Observer.Ended != nil && !r.abandoned() {
+			r.Observer.Ended(e.tasks)
 		}
 		return e.tasks, e.err
 	case <-r.Abandon:
@@ -217,6 +217,15 @@ func (r *Run) tasks(ctx context.Context, draft *record.Draft) ([]record.Task, er
 		tasks = append(tasks, withArgs(got, t))
 	}
 	return tasks, err
+}
+
+func (r *Run) abandoned() bool {
+	select {
+	case <-r.Abandon:
+		return true
+	default:
+		return false
+	}
 }
 
 // status returns a run's status and exit code. interrupted is the exit code of what interrupted it, or 0.
