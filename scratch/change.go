@@ -20,6 +20,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // manyInOne is the limit of changes in one ignored folder that are listed one by one. Beyond it only the folder is.
@@ -213,7 +214,7 @@ func (b *Base) compareFolder(dir string, fd int, entries []fs.DirEntry, was []fi
 			below = append(below, name)
 		case e.Type() != 0 && e.Type() != fs.ModeSymlink:
 			d.special = append(d.special, path.Join(dir, name))
-		case unix.Fstatat(fd, name, &now, unix.AT_SYMLINK_NOFOLLOW) != nil:
+		case unixat.Stat(fd, name, &now) != nil:
 		default:
 			i, known := slices.BinarySearchFunc(was, name, func(s fileState, name string) int {
 				return strings.Compare(s.name, name)

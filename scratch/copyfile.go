@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // bufferSize is the size of one read, in bytes. Larger files are copied by the kernel where it can.
@@ -104,13 +106,12 @@ func (h *fileCopier) leaf(from, to int, f leaf) (copied, error) {
 }
 
 func (h *fileCopier) link(from, to int, name string) (copied, error) {
-	n, err := unix.Readlinkat(from, name, h.buf[:unix.PathMax])
+	text, err := unixat.Readlink(from, name)
 	if err != nil {
 		return copied{}, err
 	}
-	text := string(h.buf[:n])
 	var was, now unix.Stat_t
-	if err := unix.Fstatat(from, name, &was, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := unixat.Stat(from, name, &was); err != nil {
 		return copied{}, err
 	}
 	if err := unix.Symlinkat(text, to, name); err != nil {
@@ -119,7 +120,7 @@ func (h *fileCopier) link(from, to int, name string) (copied, error) {
 	if err := unix.UtimesNanoAt(to, name, []unix.Timespec{was.Atim, was.Mtim}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return copied{}, &writeError{err}
 	}
-	if err := unix.Fstatat(to, name, &now, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := unixat.Stat(to, name, &now); err != nil {
 		return copied{}, &writeError{err}
 	}
 	if h.sum != nil {
@@ -135,7 +136,7 @@ func (h *fileCopier) link(from, to int, name string) (copied, error) {
 // file copies a regular file, and reports whether it changed meanwhile.
 func (h *fileCopier) file(from, to int, name string) (got copied, changed bool, err error) {
 	// O_NONBLOCK: a FIFO in place of the file must not block.
-	in, err := unix.Openat(from, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	in, err := unixat.Open(from, name, unix.O_NONBLOCK|unix.O_NOCTTY)
 	if errors.Is(err, unix.ENXIO) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) {
 		err = errSpecial
 	}
@@ -254,7 +255,7 @@ func pump(in, out int, n int64, buf []byte, sum hash.Hash) error {
 		if n > 0 && n < int64(len(part)) {
 			part = part[:n]
 		}
-		got, err := unix.Read(in, part)
+		got, err := unixat.Read(in, part)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // chunk is the number of files in a batch.
@@ -283,7 +284,7 @@ func (c *treeCopier) entries(p *pair) (names []string, files []leaf, err error) 
 // isOlder reports whether a file of an open folder was last written before a time, in ns since 1970.
 func isOlder(dir int, name string, newer int64) bool {
 	var st unix.Stat_t
-	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mtim.Nano() < newer
+	return unixat.Stat(dir, name, &st) == nil && st.Mtim.Nano() < newer
 }
 
 // CopyFolder copies what is in the folder from to the folder to, which is there: the files that were written at newer
@@ -322,7 +323,7 @@ func (c *treeCopier) isDone(dir string) bool {
 // passBy records the folder of that name in p, for which isDone returned true.
 func (c *treeCopier) passBy(p *pair, name, dir string) error {
 	var was unix.Stat_t
-	err := unix.Fstatat(int(p.from.Fd()), name, &was, unix.AT_SYMLINK_NOFOLLOW)
+	err := unixat.Stat(int(p.from.Fd()), name, &was)
 	if err == nil && was.Mode&unix.S_IFMT != unix.S_IFDIR {
 		err = unix.ENOTDIR
 	}

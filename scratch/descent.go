@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // A descent has the folders above one path open. If paths come sorted, in either order, each folder is opened once.
@@ -120,7 +121,7 @@ func (d *descent) lstat(p string) (st unix.Stat_t, err error) {
 	if err != nil {
 		return st, err
 	}
-	if err := unix.Fstatat(dir, path.Base(p), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := unixat.Stat(dir, path.Base(p), &st); err != nil {
 		return st, &fs.PathError{Op: "lstat", Path: p, Err: err}
 	}
 	return st, nil
@@ -141,19 +142,17 @@ func (d *descent) file(p string, most int64) (*patch.File, error) {
 	case kind == unix.S_IFDIR, kind == unix.S_IFCHR && st.Rdev == 0: // the latter is a whiteout
 		return nil, nil
 	case kind == unix.S_IFLNK:
-		text := make([]byte, unix.PathMax)
-		n, err := unix.Readlinkat(dir, name, text)
+		text, err := unixat.Readlink(dir, name)
 		if err != nil {
 			return nil, &fs.PathError{Op: "readlink", Path: p, Err: err}
 		}
-		return &patch.File{Mode: fs.ModeSymlink | 0o777, Data: text[:n:n]}, nil
+		return &patch.File{Mode: fs.ModeSymlink | 0o777, Data: []byte(text)}, nil
 	case kind != unix.S_IFREG:
 		return nil, errSpecial
 	case most > 0 && st.Size > most:
 		return nil, errOversize
 	}
-	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-	fd, err := unix.Openat(dir, name, flags, 0)
+	fd, err := unixat.Open(dir, name, unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: p, Err: err}
 	}

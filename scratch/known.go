@@ -21,6 +21,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/packed"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // A known has the stat data of the files of a base when it was last updated. nil is valid and has none.
@@ -62,7 +63,7 @@ func (k *known) untouched(from int, was []copied, f leaf) *copied {
 // unchanged reports whether name is a regular file with the given stat data.
 func unchanged(dir int, name string, was facts) bool {
 	var now unix.Stat_t
-	return unix.Fstatat(dir, name, &now, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+	return unixat.Stat(dir, name, &now) == nil &&
 		now.Mode&unix.S_IFMT == unix.S_IFREG && factsOf(&now) == was
 }
 

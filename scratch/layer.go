@@ -22,6 +22,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // The folders of a layered copy: Copy.Dir and Copy.Work.
@@ -168,7 +169,7 @@ func (d *difference) addUpper(b *Base, dir string, fd int, e fs.DirEntry, presen
 // isWhiteout reports whether an entry of the open folder dir marks that the base's file or folder of its name is gone.
 func isWhiteout(dir int, e fs.DirEntry) bool {
 	var st unix.Stat_t
-	return e.Type()&fs.ModeCharDevice != 0 && unix.Fstatat(dir, e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+	return e.Type()&fs.ModeCharDevice != 0 && unixat.Stat(dir, e.Name(), &st) == nil &&
 		st.Rdev == 0
 }
 

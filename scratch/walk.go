@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/tree"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // mostHeld is how many folders of a walk are kept open for those in them. What is below further ones is opened from a
@@ -182,10 +183,9 @@ func letSearch(fd int) {
 
 // openBelow opens a folder whose path is relative to the open folder at. It follows no symlink.
 func openBelow(at int, name string) (int, error) {
-	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 	for top := at; ; {
 		first, rest, more := strings.Cut(name, "/")
-		fd, err := unix.Openat(at, first, flags, 0)
+		fd, err := unixat.Open(at, first, unix.O_DIRECTORY|unix.O_NONBLOCK)
 		if at != top {
 			_ = unix.Close(at)
 		}

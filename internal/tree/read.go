@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // A fact has the stat data that tell an unchanged file from a changed one. The zero fact matches no file.
@@ -84,7 +86,7 @@ var errReplaced = errors.New("not what it was a moment ago")
 // readFile opens and hashes one file; steady reports whether it did not change meanwhile. No more than the size at
 // the start is read, so a file that keeps growing is read in bounded time.
 func (h *worker) readFile(dir int, name, path string) (_ *item, steady bool, err error) {
-	fd, err := openat(dir, name, unix.O_NONBLOCK|unix.O_NOCTTY)
+	fd, err := unixat.Open(dir, name, unix.O_NONBLOCK|unix.O_NOCTTY)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
 		return nil, false, errReplaced // it is a symlink, a socket or a FIFO now
 	}
@@ -104,7 +106,7 @@ func (h *worker) readFile(dir int, name, path string) (_ *item, steady bool, err
 	}
 	sum, size := sha256.New(), int64(0)
 	for size < before.Size {
-		n, err := read(fd, h.buf[:min(int64(len(h.buf)), before.Size-size)])
+		n, err := unixat.Read(fd, h.buf[:min(int64(len(h.buf)), before.Size-size)])
 		if err != nil {
 			return nil, false, err
 		}
@@ -129,7 +131,7 @@ func (h *worker) readFile(dir int, name, path string) (_ *item, steady bool, err
 
 // addLink reads the text of a symlink. at is as in take.
 func (h *worker) addLink(f *folder, name, path string, at int) error {
-	text, err := readlinkat(f.fd, name)
+	text, err := unixat.Readlink(f.fd, name)
 	switch {
 	case errors.Is(err, unix.EINVAL):
 		return errReplaced
@@ -148,45 +150,4 @@ func vanished(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(
 // isResourceLimit reports whether an error is due to a limit of this process, not to the file.
 func isResourceLimit(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
-}
-
-// The calls below do not follow a symlink as the last component, and are repeated after a signal.
-
-func openat(dir int, name string, flags int) (int, error) {
-	for {
-		fd, err := unix.Openat(dir, name, flags|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if !errors.Is(err, unix.EINTR) {
-			return fd, err
-		}
-	}
-}
-
-func fstatat(dir int, name string, st *unix.Stat_t) error {
-	for {
-		err := unix.Fstatat(dir, name, st, unix.AT_SYMLINK_NOFOLLOW)
-		if !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
-}
-
-func read(fd int, b []byte) (int, error) {
-	for {
-		n, err := unix.Read(fd, b)
-		if !errors.Is(err, unix.EINTR) {
-			return n, err
-		}
-	}
-}
-
-func readlinkat(dir int, name string) (string, error) {
-	for b := make([]byte, 256); ; b = make([]byte, 4*len(b)) {
-		n, err := unix.Readlinkat(dir, name, b)
-		if err != nil {
-			return "", err
-		}
-		if n < len(b) {
-			return string(b[:n]), nil
-		}
-	}
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // Options of a walk. The zero value takes everything but .git (a folder or a file, at any depth) and .async (at the
@@ -310,7 +312,7 @@ func (h *worker) list(f *folder) error {
 
 // openFolder opens f below its parent; f.file stays nil when it vanished or cannot be read.
 func (h *worker) openFolder(f *folder) error {
-	fd, err := openat(f.up.fd, f.name, unix.O_DIRECTORY)
+	fd, err := unixat.Open(f.up.fd, f.name, unix.O_DIRECTORY)
 	if err != nil {
 		return h.openFailed(f.path, err)
 	}
@@ -376,7 +378,7 @@ func (h *worker) add(f *folder, name string) error {
 		path, at = f.join(name), -1
 	}
 	var st unix.Stat_t
-	if err := fstatat(f.fd, name, &st); err != nil {
+	if err := unixat.Stat(f.fd, name, &st); err != nil {
 		return h.openFailed(path, err)
 	}
 	mode := modeOf(&st)

@@ -15,6 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // A worktree is the folder that an apply writes to. Paths are slash-separated and relative to it. Every step begins
@@ -38,7 +39,7 @@ func (w *worktree) close() { _ = w.top.Close() } // opened for reading
 func (w *worktree) folder(dir string) (*os.File, error) {
 	at := w.top
 	for part := range strings.SplitSeq(dir, "/") {
-		fd, err := openat(at, part, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+		fd, err := unixat.Open(int(at.Fd()), part, unix.O_DIRECTORY)
 		if at != w.top {
 			_ = at.Close() // opened for reading
 		}
@@ -48,15 +49,6 @@ func (w *worktree) folder(dir string) (*os.File, error) {
 		at = os.NewFile(uintptr(fd), dir)
 	}
 	return at, nil
-}
-
-func openat(at *os.File, name string, flags int) (int, error) {
-	for {
-		fd, err := unix.Openat(int(at.Fd()), name, flags, 0)
-		if !errors.Is(err, unix.EINTR) {
-			return fd, err
-		}
-	}
 }
 
 // in opens the folder of a path, and calls do with it and the last name.
@@ -92,7 +84,7 @@ func (w *worktree) read(name string, limit int64) (node, error) {
 	var n node
 	err := w.in(name, func(dir int, base string) error {
 		var st unix.Stat_t
-		if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if err := unixat.Stat(dir, base, &st); err != nil {
 			return err
 		}
 		n.perm = uint32(st.Mode) & 0o7777 //nolint:unconvert // it is an uint16 on other systems
@@ -100,15 +92,15 @@ func (w *worktree) read(name string, limit int64) (node, error) {
 		case unix.S_IFDIR:
 			n.dir = true
 		case unix.S_IFLNK:
-			text, err := readlink(dir, base)
-			n.file = &patch.File{Mode: fs.ModeSymlink | 0o777, Data: text}
+			text, err := unixat.Readlink(dir, base)
+			n.file = &patch.File{Mode: fs.ModeSymlink | 0o777, Data: []byte(text)}
 			return err
 		case unix.S_IFREG:
 			n.file = &patch.File{Mode: 0o644 | fs.FileMode(n.perm)&0o100/0o100*0o111}
 			if n.long = st.Size > limit; n.long {
 				return nil
 			}
-			fd, err := unix.Openat(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+			fd, err := unixat.Open(dir, base, unix.O_NONBLOCK)
 			if err != nil {
 				return err
 			}
@@ -125,16 +117,6 @@ func (w *worktree) read(name string, limit int64) (node, error) {
 		return node{}, nil
 	}
 	return n, err
-}
-
-func readlink(dir int, base string) ([]byte, error) {
-	for size := 256; ; size *= 2 {
-		b := make([]byte, size)
-		n, err := unix.Readlinkat(dir, base, b)
-		if err != nil || n < size {
-			return b[:max(n, 0)], err
-		}
-	}
 }
 
 // is reports whether a path is as the record says: the same kind, executable bit and content; nil is nothing.
@@ -199,7 +181,7 @@ func (w *worktree) give(temp, name string) error {
 	}
 	return w.in(temp, func(dir int, base string) error {
 		var was unix.Stat_t
-		if err := unix.Fstatat(dir, base, &was, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if err := unixat.Stat(dir, base, &was); err != nil {
 			return err
 		}
 		err := unix.Fchownat(dir, base, int(like.Uid), int(like.Gid), unix.AT_SYMLINK_NOFOLLOW)
@@ -303,7 +285,7 @@ func (w *worktree) absent(name string) bool {
 
 func (w *worktree) lstat(name string) (st unix.Stat_t, err error) {
 	err = w.in(name, func(dir int, base string) error {
-		return unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW)
+		return unixat.Stat(dir, base, &st)
 	})
 	return st, err
 }
