@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -155,10 +156,32 @@ func environment(program string) []string {
 	if home, err := os.UserHomeDir(); err == nil {
 		env = append(env, "HOME="+home)
 	}
-	if config, err := os.UserConfigDir(); err == nil {
+	if config := configHome(); config != "" {
 		env = append(env, "XDG_CONFIG_HOME="+config)
 	}
 	return env
+}
+
+// configHome returns the folder in which git looks for its own, or "" where there is none. On macOS os.UserConfigDir is
+// another one.
+func configHome() string {
+	if runtime.GOOS != "linux" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		return filepath.Join(home, ".config")
+	}
+	dir, _ := os.UserConfigDir() // an error comes with ""
+	return dir
+}
+
+// GlobalIgnore returns the file of rules that git reads for all repositories of a person who has set no other.
+func GlobalIgnore() string {
+	if dir := configHome(); dir != "" {
+		return filepath.Join(dir, "git", "ignore")
+	}
+	return os.DevNull
 }
 
 // versions remembers, by the program's path, whether it is new enough.

@@ -195,7 +195,7 @@ func isSilent(dir, word string) bool {
 	if home, err := os.UserHomeDir(); err == nil {
 		files = append(files, filepath.Join(home, ".gitconfig"))
 	}
-	if config, err := os.UserConfigDir(); err == nil {
+	if config := configHome(); config != "" {
 		files = append(files, filepath.Join(config, "git", "config"))
 	}
 	for _, file := range files {

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -392,11 +391,7 @@ func globalRules(ctx context.Context, root string) string {
 	if name, err := git.ExcludesFileOf(ctx, root); err == nil && name != "" {
 		return name
 	}
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return os.DevNull
-	}
-	return filepath.Join(dir, "git", "ignore")
+	return git.GlobalIgnore()
 }
 
 // ask asks git what it ignores, and whether the cache is its own. Without a repository nothing is ignored.
