@@ -79,6 +79,9 @@ func (g *collection) processes() error {
 			g.left = append(g.left, fmt.Sprintf("Process %d is not ended: a killed run left it elsewhere%s; gc there ends it.", p.PID, g.startedIn(p)))
 			continue
 		}
+		if err != nil { // it may still be there
+			continue
+		}
 		why := "a killed run left it"
 		if p.Hook != "" {
 			why += ", in the hook of " + p.Hook
@@ -109,7 +112,7 @@ func (g *collection) leftovers() error {
 			g.Note(s)
 		}
 		if err != nil {
-			unseen = fmt.Errorf("settling what a killed run left: %w", err)
+			unseen = errors.Join(unseen, fmt.Errorf("settling what a killed run left: %w", err))
 		}
 	}
 	n, bytes := 0, int64(0)
