@@ -75,6 +75,7 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 		return agent.Turn{}, c.Ready()
 	}
 	rec := newRecorder(r.Note, r.Raw, r.Secrets)
+	rec.over, rec.idle = func() bool { return ctx.Err() != nil }, r.Idle
 	rec.note("prompt", map[string]any{"text": r.Prompt, "pack_bytes": len(r.Pack)})
 	if err := c.Given.place(r.Env, r.Secrets); err != nil {
 		return agent.Turn{}, fmt.Errorf("agent %q: %w", c.ID, err)
@@ -101,11 +102,15 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	}
 
 	turn := agent.Turn{Text: rec.text(), Exit: exit, Given: c.Given.names()}
+	report := turn.Text
+	if exit.TimedOut || exit.IdledOut || exit.Cancelled {
+		report = rec.inTime() // what it prints when it is told to end is no report
+	}
 	var problem error
-	if turn.Control, problem = agent.ParseControl(turn.Text); problem != nil {
+	if turn.Control, problem = agent.ParseControl(report); problem != nil {
 		turn.Problem = problem.Error()
 	}
-	failure, wrong := agent.ParseFailure(turn.Text)
+	failure, wrong := agent.ParseFailure(report)
 	if wrong != nil && turn.Control == nil {
 		turn.Problem = wrong.Error()
 	}

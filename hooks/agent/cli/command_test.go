@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -269,6 +270,52 @@ func TestTurn(t *testing.T) {
 			t.Errorf("%+v, %v", turn, err)
 		}
 	})
+}
+
+// What an agent prints when it is told to end is no report: it says nothing of the work that was cut short. What it had
+// printed before counts.
+func TestReportWhileItEnds(t *testing.T) {
+	t.Parallel()
+	const early, late = `{"outcome":"fixed","summary":"early"}`, `{"outcome":"no_fix","summary":"late"}`
+	for name, c := range map[string]struct {
+		exit   agent.Exit
+		before string
+		ends   bool // the context, before late
+		want   string
+	}{
+		"G50 after a cancel":                     {agent.Exit{Code: 1}, "", true, ""},
+		"H09 after the wall clock":               {agent.Exit{Code: 124, TimedOut: true}, "", true, ""},
+		"after the idle limit":                   {agent.Exit{Code: 124, IdledOut: true}, "", false, ""},
+		"after the idle limit, and one before":   {agent.Exit{Code: 124, IdledOut: true}, early, false, "early"},
+		"after a cancel, and one before":         {agent.Exit{Code: 1}, early, true, "early"},
+		"after a long silence that ended itself": {agent.Exit{}, early, false, "late"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				r := agent.Request{Idle: time.Minute, Exec: func(_ context.Context, a agent.Command) (agent.Exit, error) {
+					time.Sleep(time.Second)
+					_, _ = io.WriteString(a.Stdout, c.before+"\n")
+					if c.ends {
+						cancel()
+					} else {
+						time.Sleep(time.Minute)
+					}
+					_, _ = io.WriteString(a.Stdout, late)
+					return c.exit, nil
+				}}
+				turn, err := (&Command{ID: "mine", Argv: []string{"x"}}).Turn(ctx, r)
+				got := ""
+				if turn.Control != nil {
+					got = turn.Control.Summary
+				}
+				if err != nil || got != c.want {
+					t.Errorf("report %q, %v", got, err)
+				}
+			})
+		})
+	}
 }
 
 func TestOutputIsBounded(t *testing.T) {

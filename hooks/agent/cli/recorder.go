@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -33,6 +34,11 @@ type recorder struct {
 	out, err stream
 	tail     []byte // of stdout
 	said     bool
+
+	over  func() bool   // reports whether the turn has been ended; nil: never
+	idle  time.Duration // of silence, after which the program is ended; 0: none
+	heard time.Time     // the last write
+	until []byte        // the tail before the first write after one of these; nil: there was none
 }
 
 // A stream is one of stdout and stderr. The recorder's mutex guards it.
@@ -51,7 +57,7 @@ type stream struct {
 }
 
 func newRecorder(note func(agent.Line), raw io.Writer, secrets *redact.Set) *recorder {
-	r := &recorder{noteFunc: note, raw: raw}
+	r := &recorder{noteFunc: note, raw: raw, heard: time.Now()}
 	r.out = stream{rec: r, kind: "text"}
 	r.err = stream{rec: r, kind: "notice"}
 	for _, s := range []*stream{&r.out, &r.err} {
@@ -109,6 +115,26 @@ func (r *recorder) text() string {
 	return strings.ToValidUTF8(agent.Tail(string(r.tail), agent.TailLimit), "\uFFFD")
 }
 
+// inTime returns the end of what stdout had before the program was ended by us, for a program of which that is known.
+func (r *recorder) inTime() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tail := r.tail
+	if r.until != nil {
+		tail = r.until
+	}
+	return strings.ToValidUTF8(agent.Tail(string(tail), agent.TailLimit), "\uFFFD")
+}
+
+// hear notes a write.
+func (r *recorder) hear() {
+	now := time.Now()
+	if r.until == nil && (r.over != nil && r.over() || r.idle > 0 && now.Sub(r.heard) >= r.idle) {
+		r.until = append([]byte{}, r.tail...)
+	}
+	r.heard = now
+}
+
 func (r *recorder) lastWords() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,6 +158,7 @@ func (s *stream) name() string {
 func (s *stream) Write(p []byte) (int, error) {
 	s.rec.mu.Lock()
 	defer s.rec.mu.Unlock()
+	s.rec.hear()
 	size := len(p)
 	s.total += int64(size)
 	if s == &s.rec.out {
