@@ -208,9 +208,16 @@ func (a *attempts) try(ctx context.Context, of *int, last told) (tried, error) {
 		t.next.Tail += c.Feedback
 		t.next.failure = c.Fingerprint()
 		again := c.Verdict == verify.Unverified && !c.NoSpace
+		if again {
+			t.Bar()
+			row.Kind, row.Class, row.Evidence = t.Row.Kind, t.Row.Class, t.Row.Evidence
+			a.kind, class = t.Kind, t.Kind.Class()
+		}
 		t.more = again && class != failure.Fatal && class != failure.Lifecycle
-		// A difference that fails is no reason to ask an agent again that cannot go on.
-		t.failed = again && (class == failure.Wait || class == failure.Terminal)
+		// A difference that fails is no reason to ask an agent again that cannot go on, and none against the retry that its
+		// failure deserves without one.
+		t.failed = again && (class == failure.Wait || class == failure.Terminal ||
+			t.Kind != "" && failure.Retryable(t.Kind, q.Agent.Retry()))
 		a.cameOf(t.Kind, c.Verdict != verify.Unverified)
 	}
 	a.idled = a.idled || res.Kind == failure.IdleTimeout

@@ -451,6 +451,20 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 			"proposed verified null, used 1; a edits, asked: billing",
 		},
 		{
+			"G46 of one that does not hold it decides what follows", twice,
+			script("a", writes("worse", "prose"), fails(failure.Billing)), script("b", good),
+			"proposed verified null, used 1; a edits, asked: billing, fallback recovered; b edits",
+		},
+		{
+			"C34 an edit that does not hold is no reason against the retry", once, script("a", broken(worse, failure.StreamFailure, nil), good), nil,
+			"proposed verified null, used 1; a edits, retry recovered; a retries 1 edits",
+		},
+		{
+			"C34 nor is one of the retry a reason for a third try", once,
+			script("a", broken(worse, failure.StreamFailure, nil), broken(worse, failure.StreamFailure, nil)), nil,
+			"proposed unverified stream_failure, used 1; a edits, retry same_kind; a retries 1 edits, stop not_tried",
+		},
+		{
 			"a retry that holds has helped, whatever it ended with", once, script("a", lost, loops), nil,
 			"proposed verified loop_detected, used 1; a, retry recovered; a retries 1 edits",
 		},

@@ -74,6 +74,17 @@ type Result struct {
 
 	RetryAfter *time.Duration // how long the agent says to wait
 	Took       time.Duration  // by the agent alone
+
+	barred agent.Turn // as in left
+}
+
+// Bar gives a try whose difference does not hold the kind with which the question for its report ended, if that means that
+// the agent cannot be used at all: then it is not asked again.
+func (r *Result) Bar() {
+	if r.barred.Kind != "" {
+		r.fails(r.barred.Kind, r.barred.Evidence)
+		r.RetryAfter = r.barred.RetryAfter
+	}
 }
 
 // ErrNotStarted means that the wall clock ended, or a person interrupted, before the agent could start.
@@ -86,6 +97,8 @@ type left struct {
 	omitted []tree.Omitted
 	outside string // what the agent changed that no patch has, and why, as text
 	refused string // what was wrong with the diff in its answer; empty: nothing, or it needed none
+
+	barred agent.Turn // kind, evidence and wait of the finalizer where they mean that the agent cannot be used at all
 }
 
 // Run lets the agent work once. The only error is ErrNotStarted: all others are in the result. The wall clock,
@@ -161,7 +174,7 @@ func (q *Request) conclude(r *Result, l left) {
 		r.fails(kind, evidence)
 	}
 	r.Control, r.Said = q.said(turn, r.Row.Finalizer)
-	r.Omitted, r.Refused, r.RetryAfter = l.omitted, l.refused, turn.RetryAfter
+	r.Omitted, r.Refused, r.RetryAfter, r.barred = l.omitted, l.refused, turn.RetryAfter, l.barred
 	// What the finalizer was answered with decides nothing about a difference.
 	toldNoFix := r.Said != nil && r.Said.Outcome == agent.NoFix && (r.Control == "ok" || len(l.changes) == 0)
 	switch {

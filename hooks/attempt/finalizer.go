@@ -57,9 +57,7 @@ func (q *Request) finalize(ctx context.Context, l *left) *fix.Finalizer {
 		f.Result, f.Reason = "failed", new("ended before it answered")
 	case answer.Kind != "" && answer.Control == nil:
 		f.Result, f.Kind, f.Reason = "failed", new(string(answer.Kind)), new(q.Redact.String(answer.Evidence))
-		if len(l.changes) == 0 {
-			barred(t, answer)
-		}
+		l.bar(answer, q.Redact.String)
 	case answer.Control == nil:
 		f.Result, f.Reason = "invalid", new(q.Redact.String(answer.Problem))
 	default:
@@ -73,12 +71,19 @@ func (q *Request) finalize(ctx context.Context, l *left) *fix.Finalizer {
 	return f
 }
 
-// barred copies a kind that means that the agent cannot be used at all: it applies to the turn before, too.
-func barred(t *agent.Turn, answer agent.Turn) {
-	if answer.Kind.Barred() {
-		t.Kind, t.RetryAfter = answer.Kind, answer.RetryAfter
-		t.Evidence = answer.Evidence + "; when asked for its report, because " + t.Problem
+// bar notes a kind that means that the agent cannot be used at all. It applies to the turn before, too, but for a difference
+// that holds.
+func (l *left) bar(answer agent.Turn, clean func(string) string) {
+	t := &l.turn
+	if !answer.Kind.Barred() {
+		return
 	}
+	evidence := answer.Evidence + "; when asked for its report, because " + t.Problem
+	if len(l.changes) == 0 {
+		t.Kind, t.RetryAfter, t.Evidence = answer.Kind, answer.RetryAfter, evidence
+		return
+	}
+	l.barred = agent.Turn{Kind: answer.Kind, RetryAfter: answer.RetryAfter, Evidence: clean(evidence)}
 }
 
 // question takes the one turn: in the same conversation where the agent keeps it, else in a new one that is shown the
