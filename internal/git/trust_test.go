@@ -246,6 +246,40 @@ func TestGoneMeanwhile(t *testing.T) {
 	}
 }
 
+// Who writes files asks for all that they would lose: what the index hides, and what another repository inside has.
+func TestEdited(t *testing.T) {
+	t.Parallel()
+	top, r := newRepo(t, map[string]string{"a": "a", "assumed": "1", "skipped": "1", "absent": "1", "old/.git/HEAD": "", "same": "s"})
+	wantEdited := func(want ...string) {
+		t.Helper()
+		wantPaths(t, want...)(r.Edited(t.Context(), "a", "assumed", "skipped", "absent", "in/deep/n", "in/m", "none/new", "old/f", "same"))
+	}
+	in := filepath.Join(top, "in")
+	run(t, top, "init", "-q", "-b", "main", in)
+	write(t, in, map[string]string{"deep/n": "n", "m": "m"})
+	run(t, in, "add", "-A")
+	run(t, in, "commit", "-q", "-m", "inside")
+	write(t, top, map[string]string{"old/f": "of this repository"})
+	wantEdited("old/f")
+	run(t, top, "add", "old/f")
+	run(t, top, "commit", "-q", "-m", "two")
+	run(t, top, "update-index", "--assume-unchanged", "assumed")
+	run(t, top, "update-index", "--skip-worktree", "skipped", "absent")
+	must(t, os.Remove(filepath.Join(top, "absent"))) // as in a sparse work tree
+	wantEdited()
+	write(t, top, map[string]string{"assumed": "2", "skipped": "2", "in/deep/n": "edited"})
+	wantEdited("assumed", "in/deep/n", "skipped")
+
+	run(t, top, "config", "core.checkStat", "minimal")
+	run(t, top, "config", "core.trustctime", "false")
+	past := time.Now().Add(-time.Hour).Truncate(time.Second)
+	must(t, os.Chtimes(filepath.Join(top, "a"), past, past))
+	run(t, top, "update-index", "--refresh")
+	write(t, top, map[string]string{"a": "A"})
+	must(t, os.Chtimes(filepath.Join(top, "a"), past, past))
+	wantEdited("a", "assumed", "in/deep/n", "skipped")
+}
+
 // A partial clone fetches nothing, whatever is missing.
 func TestPartialClone(t *testing.T) {
 	t.Parallel()

@@ -449,6 +449,7 @@ func TestApplyInGit(t *testing.T) {
 			gitRun(t, top, "rm", "-q", "--cached", "pkg/a.txt")
 			gitRun(t, top, "commit", "-q", "-m", "y")
 		},
+		"hidden": func(t *testing.T, top string) { gitRun(t, top, "update-index", "--assume-unchanged", "pkg/a.txt") },
 	} {
 		t.Run("H17 apply on dirty touched file: "+name, func(t *testing.T) {
 			t.Parallel()

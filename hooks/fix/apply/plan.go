@@ -261,7 +261,7 @@ func (p *plan) clean(ctx context.Context) (err error) {
 	if len(paths) == 0 {
 		return nil
 	}
-	if p.dirty, err = p.repo.Dirty(ctx, paths...); err != nil {
+	if p.dirty, err = p.repo.Edited(ctx, paths...); err != nil {
 		return err
 	}
 	if len(p.dirty) > 0 {
