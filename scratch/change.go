@@ -4,6 +4,7 @@
 package scratch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,13 +85,17 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 		return nil, nil, fmt.Errorf("scratch copy: %w", err)
 	}
 	defer r.now.close()
+	counted = slices.DeleteFunc(counted, func(p string) bool {
+		if omitted[p] == "" && patch.CheckPath(p) != nil { // a name that some file system takes for .git: it must never reach a tree
+			omitted[p] = whySpecial
+		}
+		return omitted[p] != ""
+	})
+	large := r.tooMuch(counted)
 	var changes []patch.Change
 	for _, p := range counted {
-		if _, out := omitted[p]; out {
-			continue
-		}
-		if patch.CheckPath(p) != nil { // a name that some file system takes for .git: it must never reach a tree
-			omitted[p] = whySpecial
+		if large[p] {
+			omitted[p] = whyOversize
 			continue
 		}
 		change, why, err := r.read(p)
@@ -327,6 +332,33 @@ func (b *Base) fold(old, fresh, counted []string) []string {
 type changeReader struct {
 	base     *Base
 	was, now *descent // of the base and the copy
+}
+
+// tooMuch returns those of the changed files that are too much for one patch: the largest, until the others fit.
+func (r *changeReader) tooMuch(paths []string) map[string]bool {
+	sizes, all := map[string]int64{}, int64(0)
+	for _, p := range paths {
+		if e, ok := r.base.Manifest.Find(p); ok {
+			sizes[p] = e.Size
+		}
+		if now, err := r.now.lstat(p); err == nil { // else it is gone, or cannot be read
+			sizes[p] += now.Size
+		}
+		all += sizes[p]
+	}
+	if all <= MaxChanges {
+		return nil
+	}
+	large := map[string]bool{}
+	bySize := slices.Clone(paths)
+	slices.SortStableFunc(bySize, func(a, b string) int { return cmp.Compare(sizes[a], sizes[b]) })
+	for _, p := range slices.Backward(bySize) {
+		if all <= MaxChanges {
+			break
+		}
+		large[p], all = true, all-sizes[p]
+	}
+	return large
 }
 
 // read returns the change of p, or why it is left out. The change is nil if the content is the same.

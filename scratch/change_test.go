@@ -130,6 +130,13 @@ func TestChanges(t *testing.T) {
 		{"G76 50 MiB binary", func(t *testing.T, dir string) {
 			must(t, os.WriteFile(dir+"/huge", nil, 0o644), os.Truncate(dir+"/huge", 50<<20), os.WriteFile(dir+"/a", []byte("2\n"), 0o644), os.Truncate(dir+"/b", MaxFile+1), os.Truncate(dir+"/untracked", MaxFile))
 		}, []string{"~a", "~untracked", "b oversize", "huge oversize"}},
+		{"G76 many large files", func(t *testing.T, dir string) {
+			write(t, dir, map[string]string{"a": "2\n", "zz": "1"})
+			for i := range 5 {
+				name := fmt.Sprintf("%s/big%d", dir, i)
+				must(t, os.WriteFile(name, nil, 0o644), os.Truncate(name, MaxChanges/4))
+			}
+		}, []string{"~a", "+big0", "+big1", "+big2", "+zz", "big3 oversize", "big4 oversize"}},
 		{"G78 fifo and socket", func(t *testing.T, dir string) {
 			must(t, unix.Mkfifo(dir+"/pipe", 0o600), os.Remove(dir+"/b"), unix.Mkfifo(dir+"/b", 0o600))
 			s, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)

@@ -98,8 +98,11 @@ type fileState struct {
 	facts
 }
 
-// MaxFile is the size limit of a file in a patch, in bytes.
-const MaxFile = 10 << 20
+// Limits of a patch, in bytes.
+const (
+	MaxFile    = 10 << 20 // of a file
+	MaxChanges = 32 << 20 // of all files, before and after: what reads, reviews and stores it has several copies in memory
+)
 
 // Reasons in tree.Omitted.Why.
 const (
