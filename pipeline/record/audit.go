@@ -11,7 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
 
-// Audit adds to a report what differs from run.json: the journal line by line, the graph, every log. run.json
+// Audit adds to a report what differs from run.json: the journal line by line, the graph, every log and receipt. run.json
 // itself is only compared with its journal; the digest of its bytes is in the fixes of the run.
 func (s *Sealed) Audit(r *journal.Report) {
 	r.Files["run.json"] = true
@@ -25,6 +25,9 @@ func (s *Sealed) Audit(r *journal.Report) {
 	for i := range s.Tasks {
 		s.auditLog(r, &s.Tasks[i])
 		s.auditAgent(r, &s.Tasks[i])
+		if t := &s.Tasks[i]; t.ReceiptDigest != nil {
+			r.Digest(receiptFile(t.Name), fmt.Sprintf("receipt_digest of task %q in run.json", t.Name), -1, *t.ReceiptDigest)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@
 //	    events.jsonl             journal: one line an event, as it happens
 //	    graph.json               the selected graph with a fingerprint a node
 //	    logs/<task>.log          output, redacted, bounded
+//	    cache/<task>.json        receipt: what the cache said of a task
 //	    context/<task>.json      context pack of a failed task
 //	    run.json                 the verdict: written last, fsynced, never changed
 //	    imported.json            only of a run that was made elsewhere: when it was taken in, and from where
@@ -38,8 +39,8 @@
 // events.jsonl is a hash chain as internal/journal has it: seq, at, type, task (where there is one), the event's
 // own fields, prev. It is locked (flock) by its one writer from the first line to the last. run.json has the number
 // of lines and the hash of the last one ("journal"), so no line can be changed or left out later without a trace.
-// It has the digest of graph.json ("graph_digest"), of every log, and of every file of an agent task too. The digest
-// of run.json itself is in the first line of the journal of the hooks.
+// It has the digest of graph.json ("graph_digest"), of every log and receipt ("receipt_digest"), and of every file of
+// an agent task too. The digest of run.json itself is in the first line of the journal of the hooks.
 //
 // # Logs
 //

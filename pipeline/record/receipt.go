@@ -33,27 +33,28 @@ type MadeOf struct {
 
 func receiptFile(task string) string { return "cache/" + filename.Of(task) + ".json" }
 
-// PutReceipt writes the receipt of a task. Its texts are redacted like every other of the record.
-func (d *Draft) PutReceipt(r *Receipt) error {
+// PutReceipt writes the receipt of a task, and returns its digest. Its texts are redacted like every other of the record.
+func (d *Draft) PutReceipt(r *Receipt) (digest string, err error) {
 	r.SchemaVersion = SchemaVersion
 	path := filepath.Join(d.Dir, receiptFile(r.Task))
 	b, err := json.Marshal(r)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if clean := d.clean.values(); clean != nil {
 		b = clean(b)
 	}
 	b = append(b, '\n')
+	digest = recordfile.Digest(b)
 	switch err := recordfile.WriteNew(path, b, false); {
 	case errors.Is(err, fs.ErrNotExist): // the first of the run
 		if err := folder(filepath.Dir(path)); err != nil {
-			return err
+			return "", err
 		}
 	case !errors.Is(err, fs.ErrExist):
-		return writing(err, path)
+		return digest, writing(err, path)
 	}
-	return WriteFile(path, b, false)
+	return digest, WriteFile(path, b, false)
 }
 
 // ReadReceipt reads the receipt of a task of the run in a folder, which may have no verdict. The error is fs.ErrNotExist where the run has none: the task has no inputs, or
@@ -65,8 +66,8 @@ func ReadReceipt(runDir, task string) (*Receipt, error) {
 	}
 	r := &Receipt{}
 	path := filepath.Join(runDir, receiptFile(task))
-	if err := json.Unmarshal(b, r); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w", path, err)
+	if json.Unmarshal(b, r) != nil {
+		return nil, fmt.Errorf("%s is damaged: it is no receipt of a task", path)
 	}
 	if r.SchemaVersion > SchemaVersion {
 		return nil, fmt.Errorf("%s was %w: update async-pipeline to read it", path, errNewer)

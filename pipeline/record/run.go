@@ -98,6 +98,7 @@ type Task struct {
 	DurationMS    *int64  `json:"duration_ms"`
 	Log           *Log    `json:"log"`
 	Cache         *Cache  `json:"cache"`
+	ReceiptDigest *string `json:"receipt_digest"` // of cache/<task>.json
 	Sandbox       *string `json:"sandbox"`
 	ProcessesLeft *int    `json:"processes_left"`
 

@@ -127,7 +127,8 @@ func (p *project) run(text string, resumes *record.Resumed, change ...func(*reco
 		}
 		check(p.t, d.Event(record.Event{Type: "task_finished", Task: r.Name, Data: map[string]any{"status": r.Status}}))
 		if e := k.Look(context.Background(), p.task(r.Name)); e != nil {
-			check(p.t, d.PutReceipt(&record.Receipt{Task: r.Name, Cache: record.Cache{Result: e.Result}, MadeOf: e.MadeOf()}))
+			_, err := d.PutReceipt(&record.Receipt{Task: r.Name, Cache: record.Cache{Result: e.Result}, MadeOf: e.MadeOf()})
+			check(p.t, err)
 		}
 	}
 	if killed {

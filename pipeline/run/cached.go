@@ -131,18 +131,22 @@ func (w *walker) flaky(ctx context.Context, e *cache.Entry, got *record.Task) {
 }
 
 // put writes the receipt of a task, if the cache had something to say about it.
-func (w *walker) put(t *pipeline.Task, e *cache.Entry, of *record.Cache) error {
-	if of == nil {
+func (w *walker) put(t *pipeline.Task, e *cache.Entry, got *record.Task) error {
+	if got.Cache == nil {
 		return nil
 	}
-	r := record.Receipt{Task: t.Name, Cache: *of, Reasons: []string{}}
+	r := record.Receipt{Task: t.Name, Cache: *got.Cache, Reasons: []string{}}
 	if e != nil {
 		r.MadeOf = e.MadeOf()
 		if e.Result == cache.Miss {
 			r.Reasons = e.Why
 		}
 	}
-	return w.d.PutReceipt(&r)
+	digest, err := w.d.PutReceipt(&r)
+	if err == nil {
+		got.ReceiptDigest = &digest
+	}
+	return err
 }
 
 // receipt returns what the record says of the cache about a task.

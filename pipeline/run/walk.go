@@ -140,7 +140,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	if !ok && t.Agent == nil && w.dead(t) == nil { // else it may be the service that comes and goes
 		w.flaky(ctx, entry, &got)
 	}
-	if failed := w.put(t, entry, got.Cache); failed != nil {
+	if failed := w.put(t, entry, &got); failed != nil {
 		w.mu.Lock()
 		w.broken = append(w.broken, fmt.Errorf("receipt of task %q: %w", t.Name, failed))
 		w.mu.Unlock()
