@@ -70,7 +70,10 @@ func (p *runCall) perform() error {
 			p.ahead.Wait()
 		}
 	}()
-	if err != nil {
+	switch {
+	case errors.Is(err, record.ErrLocked) && sandbox.Inside(p.config.Root):
+		return exit.Refuse("a task of a run cannot start another run of the same project: it would wait for itself\nlet it depend on the tasks that it needs (depends_on)")
+	case err != nil:
 		return err
 	}
 	prog.recorded = true

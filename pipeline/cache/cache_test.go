@@ -162,6 +162,11 @@ func TestChainOfServices(t *testing.T) {
 	if e := c.Look(context.Background(), tasks[0]); e.Result != Miss || asked != len(tasks) {
 		t.Errorf("%s: %d tasks are described for %d", e.Result, asked, len(tasks))
 	}
+	tasks[20].Inputs = []string{"scr"} // mistyped
+	const want = "the service s19, which it needs: no file matches its inputs"
+	if e := p.cache().Look(context.Background(), tasks[0]); e.Result != Off || e.Reason() != want {
+		t.Errorf("%s: %s", e.Result, e.Reason())
+	}
 }
 
 // run carries out all tasks in order and returns "name result: reason" of each.

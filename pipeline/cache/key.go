@@ -55,7 +55,10 @@ func (c *Cache) serviceKey(ctx context.Context, s *pipeline.Task, known map[stri
 	if err := c.open(); err != nil {
 		return "", err
 	}
-	made, _, err := c.now(ctx, s, nil, known)
+	made, inputs, err := c.now(ctx, s, nil, known)
+	if err == nil && len(inputs) == 0 {
+		err = fmt.Errorf("the service %s, which it needs: %s", pipeline.ShownName(s.Name), noInput)
+	}
 	return made.Key, err
 }
 
