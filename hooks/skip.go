@@ -177,7 +177,7 @@ func (j *job) repeated(ctx context.Context) string {
 		}
 		switch {
 		case p.Disposition == "open":
-			return "open_proposal: run " + p.Run + " has a proposal for this failure, which is still open"
+			return fix.Reason{Code: fix.OpenProposal, Words: "run " + p.Run + " has a proposal for this failure, which is still open"}.String()
 		case p.Disposition != "rejected":
 		case newer == nil:
 			return "rejected_proposal: the proposal of run " + p.Run +

@@ -318,7 +318,7 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set
 			return nil
 		}
 		if !c.Force {
-			e.Why = c.differences(ctx, e.task, &e.made, e.inputs, err)
+			e.Why = c.differences(e.task, &e.made, e.inputs, err)
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, 
 	}
 	if err != nil {
 		e.Result = Miss
-		e.Why = c.differences(ctx, e.task, &e.made, e.inputs, err)
+		e.Why = c.differences(e.task, &e.made, e.inputs, err)
 		return nil, "", 0, err
 	}
 	return log, e.found.Run, time.Duration(e.found.Took) * time.Millisecond, nil

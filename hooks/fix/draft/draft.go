@@ -379,14 +379,9 @@ func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 		if s == nil {
 			return
 		}
-		head, rest, more := strings.Cut(*s, ": ")
-		switch {
-		case strings.Trim(head, "abcdefghijklmnopqrstuvwxyz_") != "":
-			words(s)
-		case more:
-			words(&rest)
-			*s = head + ": " + rest
-		}
+		r := fix.ParseReason(*s)
+		words(&r.Words)
+		*s = r.String()
 	}
 	reason(c.Reason)
 	words(c.Note)
