@@ -38,8 +38,11 @@ func (s *store) readsPath(task string) string {
 }
 
 // readSets returns the sets of a task; nil if there are none.
-func (s *store) readSets(task string) []reads.Set {
-	b, err := recordfile.Read(s.readsPath(task), limitReadSets)
+func (s *store) readSets(task string) []reads.Set { return readSetsIn(s.readsPath(task)) }
+
+// readSetsIn returns the sets of a file; nil if it has none.
+func readSetsIn(path string) []reads.Set {
+	b, err := recordfile.Read(path, limitReadSets)
 	var all readSets
 	if err != nil || json.Unmarshal(b, &all) != nil || all.Version != readSetsVersion {
 		return nil

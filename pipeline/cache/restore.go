@@ -51,7 +51,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	c.store.used(e.Key)
+	c.store.touch(c.store.actionPath(e.Key))
 	if c.passes.key(c.baselineName(e.task)) == e.Key && c.asMade(v, e) {
 		return nil
 	}
