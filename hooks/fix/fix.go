@@ -421,6 +421,14 @@ func FillLists(f *Fix) {
 	}
 }
 
+// OrNull returns nil for an empty text: null is what is not known.
+func OrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
 // Fill makes an empty list of a missing one.
 func Fill[T any](list *[]T) {
 	if *list == nil {

@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
-	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
@@ -124,9 +123,6 @@ func Begun(runDir string) bool {
 
 // Packed is the type of the event {task, path, digest} that names a context pack.
 const Packed = "packed"
-
-// PackPath returns the file of a task's context pack, relative to the run's folder.
-func PackPath(task string) string { return "context/" + filename.Of(task) + ".json" }
 
 // EventsFile is the journal of the hooks, in the folder of the fixes.
 const EventsFile = "events.jsonl"

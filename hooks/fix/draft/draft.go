@@ -275,7 +275,7 @@ func TellPacks(runDir, runDigest string, tasks []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	for _, task := range tasks {
-		e, err := fix.EvidenceOf(runDir, fix.PackPath(task))
+		e, err := fix.EvidenceOf(runDir, filename.OfPack(task))
 		if err != nil {
 			return fmt.Errorf("context pack of task %q: %w", task, err)
 		}
@@ -300,7 +300,7 @@ func (d *Draft) provenance(f *fix.Fix) error {
 	if i := slices.IndexFunc(p.Files, transcript); i >= 0 {
 		p.Transcript = &p.Files[i]
 	}
-	e, err := fix.EvidenceOf(d.runDir, fix.PackPath(d.Task))
+	e, err := fix.EvidenceOf(d.runDir, filename.OfPack(d.Task))
 	if err == nil {
 		p.Pack = &e
 	} else if !errors.Is(err, fs.ErrNotExist) {
