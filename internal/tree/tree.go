@@ -24,7 +24,7 @@ type Entry struct {
 // Omitted is a path that is not in the manifest, and why.
 type Omitted struct {
 	Path string
-	Why  string // ignored | special | secret | oversize | unreadable
+	Why  string // ignored | excluded | special | secret | oversize | unreadable
 }
 
 // A Manifest lists what is in a tree, sorted by path, bytewise. The root itself is not in it.

@@ -112,8 +112,8 @@ func inputsOf(e *Entry, s *reads.Seen) *reads.Set {
 	return &s.Set
 }
 
-// settle gives a task that has passed the key that belongs to what it read. It returns why that could not be stored, or "".
-func (c *Cache) settle(ctx context.Context, e *Entry, s *reads.Seen, inputs []reapi.File, root reapi.Digest) string {
+// rekey gives a task that has passed the key that belongs to what it read. It returns why that could not be stored, or "".
+func (c *Cache) rekey(ctx context.Context, e *Entry, s *reads.Seen, inputs []reapi.File, root reapi.Digest) string {
 	d, err := c.Describe(e.task)
 	if err != nil {
 		return err.Error()

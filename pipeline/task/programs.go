@@ -73,8 +73,8 @@ type lookups struct {
 	fixed   map[string]bool            // by PATH: see isFixed
 }
 
-// get returns what find returns for a name that is looked up in a PATH. Only the second question since a task ran is worth
-// remembering something: before each task that runs there is one.
+// get returns what find returns for a name that is looked up in a PATH. The first lookup after a task ran is not
+// remembered: while tasks run there is one lookup a task, and no second one that would need it.
 func (l *lookups) get(name, path, root string, find func() []cache.Program) []cache.Program {
 	key := name + "\x00" + path
 	l.mu.Lock()
