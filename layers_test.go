@@ -90,6 +90,7 @@ var table = map[string]entry{
 	"internal/packed":                  {0, nil},
 	"internal/patch":                   {1, nil},
 	"internal/git":                     {1, nil},
+	"internal/digest":                  {0, nil},
 	"internal/redact":                  {0, nil},
 	"internal/process":                 {0, nil},
 	"internal/recordfile":              {1, nil},

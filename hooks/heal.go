@@ -29,8 +29,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
 
-// A job is one agent hook to carry out: all that is given, and nothing that is learned but room, which is kept for the
-// record of what is.
+// A job is one agent hook that is carried out. Its fields are inputs. Only reserve is made here: disk space that is given
+// back just before the record is written.
 type job struct {
 	*Engine
 	*walk
@@ -40,7 +40,7 @@ type job struct {
 	log     *progress.Log
 	created string
 	print   string // fingerprint of the failure
-	room    *os.File
+	reserve *os.File
 }
 
 // A result is everything that a job found out. The record is written from it, at the end and in one place.
@@ -103,8 +103,8 @@ func (e *Engine) heal(
 	}
 	j.print = j.failure.Fingerprint()
 	f := j.record(j.answer(ctx))
-	if j.room != nil {
-		_ = j.room.Close() // its content is of no use
+	if j.reserve != nil {
+		_ = j.reserve.Close() // its content is of no use
 	}
 	if err := d.Seal(f); err != nil {
 		if f.Reason != nil { // it may tell where work is kept
@@ -125,7 +125,7 @@ func (j *job) answer(ctx context.Context) result {
 		return r
 	}
 	var err error
-	if j.room, err = keepRoom(j.failure.Run.Dir); err != nil {
+	if j.reserve, err = reserveSpace(j.failure.Run.Dir); err != nil {
 		r.ending = gaveUp(ctx, "store", err)
 		return r
 	}

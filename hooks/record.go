@@ -32,20 +32,20 @@ func (j *job) record(r result) *fix.Fix {
 	}
 	f := &fix.Fix{
 		CreatedAt: j.created, Fingerprint: &j.print, Provenance: j.provenance(r),
-		State: r.state, Reason: orNull(j.Redact.String(r.reason)), ResumeAt: r.resumeAt,
+		State: r.state, Reason: fix.OrNull(j.Redact.String(r.reason)), ResumeAt: r.resumeAt,
 		Tree: r.tree, Copies: r.copies, Omitted: r.omitted, Reproduction: r.reproduction, Attempts: r.rows,
-		Opinion: r.opinion, Control: orNull(r.control), AgentSaid: r.said, Budget: &fix.Budget{Limit: limit, Used: r.used},
+		Opinion: r.opinion, Control: fix.OrNull(r.control), AgentSaid: r.said, Budget: &fix.Budget{Limit: limit, Used: r.used},
 	}
 	if r.kind != "" {
 		advice := r.kind.Advice(len(j.hook.Fallback) > 0)
 		if r.unasked {
 			advice += ", or raise wall_clock so that there is time for the next agent"
 		}
-		f.Kind, f.Advice = new(string(r.kind)), orNull(strings.TrimPrefix(advice, ", or "))
+		f.Kind, f.Advice = new(string(r.kind)), fix.OrNull(strings.TrimPrefix(advice, ", or "))
 	}
 	if r.best != nil {
 		if why := j.propose(f, r.best); why != "" {
-			f.State, f.Reason = fix.Failed, orNull(j.Redact.String(why))
+			f.State, f.Reason = fix.Failed, fix.OrNull(j.Redact.String(why))
 		}
 	}
 	f.Omitted = onceEach(f.Omitted)
@@ -81,33 +81,26 @@ func (j *job) propose(f *fix.Fix, c *candidate) (why string) {
 	f.State, f.Reason = fix.Proposed, nil
 	f.Verdict, f.Verification, f.Flags = &c.Verdict, &c.Checks, c.Flags
 	f.Omitted = append(f.Omitted, c.omitted...)
-	f.Control, f.AgentSaid = orNull(c.control), c.said
+	f.Control, f.AgentSaid = fix.OrNull(c.control), c.said
 	return ""
 }
 
 // provenance returns what only the engine knows about where a fix came from.
 func (j *job) provenance(r result) *fix.Provenance {
-	asked := orNull(string(j.Tier))
+	asked := fix.OrNull(string(j.Tier))
 	h, b := j.hook, j.hook.Budget
 	return &fix.Provenance{
 		Policy: &fix.Policy{
 			Agent: h.Use, Command: failedtask.CommandLine(j.failure.Task),
-			Prompt: orNull(h.Prompt), Output: orNull(h.Output),
+			Prompt: fix.OrNull(h.Prompt), Output: fix.OrNull(h.Output),
 			Attempts: b.Attempts, WallClockMS: b.WallClock.Milliseconds(),
 			Protect: slices.Clone(h.Protect), Verify: slices.Clone(h.Verify),
 			PassSecrets: h.PassSecrets, CI: h.CI, TierAsked: asked,
 			Fallback: slices.Clone(h.Fallback), Reviewer: h.Reviewer, Tokens: b.Tokens, CostUSD: b.CostUSD, Allow: slices.Clone(h.Allow),
 		},
-		Sandbox: &fix.Confined{Tier: orNull(string(r.tier)), Asked: asked},
+		Sandbox: &fix.Confined{Tier: fix.OrNull(string(r.tier)), Asked: asked},
 		Agent:   j.program(r.agent),
 	}
-}
-
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // program returns what an agent is: its command, and the file that this starts; nil: nobody knows.

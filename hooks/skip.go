@@ -168,7 +168,7 @@ func (j *job) repeated(ctx context.Context) string {
 		if j.typed && p.CreatedAt < j.began {
 			continue
 		}
-		if p.Disposition == "applied" && newer == nil {
+		if p.Disposition == fix.Applied && newer == nil {
 			newer = p
 		}
 		fits, err := apply.Tree{Fixes: fixes}.Fits(ctx, p)
@@ -176,9 +176,9 @@ func (j *job) repeated(ctx context.Context) string {
 			continue // a new proposal takes its place
 		}
 		switch {
-		case p.Disposition == "open":
-			return "open_proposal: run " + p.Run + " has a proposal for this failure, which is still open"
-		case p.Disposition != "rejected":
+		case p.Disposition == fix.Open:
+			return fix.Reason{Code: fix.OpenProposal, Words: "run " + p.Run + " has a proposal for this failure, which is still open"}.String()
+		case p.Disposition != fix.Rejected:
 		case newer == nil:
 			return "rejected_proposal: the proposal of run " + p.Run +
 				" for this failure was rejected, and its files have not changed since"
@@ -191,7 +191,7 @@ func (j *job) repeated(ctx context.Context) string {
 		}
 	}
 	for _, p := range alike {
-		if p.Disposition == "applied" {
+		if p.Disposition == fix.Applied {
 			j.log.Note("the fix of run " + p.Run + " was applied for this same failure")
 			if back := j.putBack(ctx, fixes, p); back != "" {
 				j.log.Note("it is no longer in the tree; apply it again with: " + back)

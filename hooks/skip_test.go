@@ -26,7 +26,7 @@ func proposed(t *testing.T, store *record.Store, run, task, print string) *fix.P
 
 // failing is the job of a later failure of the task test.
 func failing(store *record.Store, print string) *job {
-	run := &record.Sealed{Run: record.Run{ID: "r-9"}}
+	run := &record.Sealed{Run: record.Run{ID: "20261121T024000Z-0009"}}
 	return &job{
 		Engine: &Engine{Store: store}, walk: &walk{}, log: &progress.Log{}, print: print,
 		failure: &failedtask.Failure{Run: run, Task: &pipeline.Task{Name: "test"}},
@@ -41,7 +41,7 @@ func TestRepeated(t *testing.T) {
 		began       string
 		want        string
 	}{
-		"the same failure":             {"fp:1", "1", false, "", "open_proposal: run r-1 has a proposal for this failure, which is still open"},
+		"the same failure":             {"fp:1", "1", false, "", "open_proposal: run 20261121T024000Z-0001 has a proposal for this failure, which is still open"},
 		"its fix is in the tree":       {"fp:1", "2", false, "", "open_proposal"},
 		"its file has changed":         {"fp:1", "3", false, "", ""},
 		"another failure":              {"fp:2", "1", false, "", ""},
@@ -51,7 +51,7 @@ func TestRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := record.At(t.TempDir())
-			proposed(t, store, "r-1", "test", "fp:1")
+			proposed(t, store, "20261121T024000Z-0001", "test", "fp:1")
 			fixtest.Put(t, store.Root, "a", "f:"+c.tree)
 			j := failing(store, c.print)
 			j.typed, j.began = c.typed, c.began
@@ -67,7 +67,7 @@ func TestRepeated(t *testing.T) {
 func TestRepeatedAfterAnother(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ tree, want string }{
-		"out of the tree": {"1", "applied_proposal: the fix of run r-2 for this failure was applied, and is no longer in the tree; apply it again with: async-pipeline fix apply r-2 test"},
+		"out of the tree": {"1", "applied_proposal: the fix of run 20261121T024000Z-0002 for this failure was applied, and is no longer in the tree; apply it again with: async-pipeline fix apply 20261121T024000Z-0002 test"},
 		"in the tree":     {"2", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestRepeatedAfterAnother(t *testing.T) {
 			fixtest.Put(t, store.Root, "a", "f:1")
 			tree := apply.Tree{Fixes: &fix.Store{Root: store.Root, Dir: store.Dir}}
 			ok := fixtest.OK(t)
-			ok(tree.Reject(t.Context(), proposed(t, store, "r-1", "test", "fp:1"), "no", apply.Options{}))
-			ok(tree.Apply(t.Context(), proposed(t, store, "r-2", "test", "fp:1"), apply.Options{}))
+			ok(tree.Reject(t.Context(), proposed(t, store, "20261121T024000Z-0001", "test", "fp:1"), "no", apply.Options{}))
+			ok(tree.Apply(t.Context(), proposed(t, store, "20261121T024000Z-0002", "test", "fp:1"), apply.Options{}))
 			fixtest.Put(t, store.Root, "a", "f:"+c.tree)
 			j := failing(store, "fp:1")
 			if got := j.repeated(t.Context()); got != c.want {
@@ -96,7 +96,7 @@ func TestOpenLimit(t *testing.T) {
 		if got := j.repeated(t.Context()); got != "" {
 			t.Fatalf("%d are open: %s", i, got)
 		}
-		proposed(t, store, "r-1", fmt.Sprintf("task%d", i), fmt.Sprintf("fp:%d", i))
+		proposed(t, store, "20261121T024000Z-0001", fmt.Sprintf("task%d", i), fmt.Sprintf("fp:%d", i))
 	}
 	got := j.repeated(t.Context())
 	if !strings.HasPrefix(got, "open_limit: 20 proposals") {

@@ -38,7 +38,8 @@ func (b *Bin) RemoveBy(dir, parent string) error {
 	return b.Do(func() error { return remove(gone) })
 }
 
-// setAside renames a folder to a name in parent that nobody uses. Before and after it has a stamp of a living process.
+// setAside renames a folder to a name in parent that nobody uses. It has a stamp of this process under the new name
+// before it is there, so that no Sweep takes it.
 func setAside(dir, parent string) (gone string, err error) {
 	if _, err := os.Lstat(dir); err != nil {
 		return "", err
@@ -56,7 +57,7 @@ func setAside(dir, parent string) (gone string, err error) {
 	return gone, nil
 }
 
-// Do removes something in the background. Its error is one of Empty.
+// Do removes something in the background. Empty returns its error.
 func (b *Bin) Do(remove func() error) error {
 	if b == nil {
 		return remove()

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/rmtree"
 )
 
 // Put writes changes into the copy. Only Path and After of a change are used. What is at the path is replaced, a
@@ -72,7 +73,7 @@ func (c *Copy) Remove(paths []string) error {
 	}
 	defer func() { _ = root.Close() }()
 	remove := func(p string) error {
-		return unlock(root, path.Dir(p), func() error { return removeTree(filepath.Join(c.Dir, p)) })
+		return unlock(root, path.Dir(p), func() error { return rmtree.In(root, p) })
 	}
 	if c.Work != "" {
 		base, err := os.OpenRoot(c.base.Dir)

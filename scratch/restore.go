@@ -5,8 +5,6 @@ package scratch
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
@@ -115,7 +114,7 @@ func AtCommit(ctx context.Context, parent, root, commit string, bin *Bin) (*Base
 	}
 	m, folders := &tree.Manifest{}, map[string]bool{}
 	err = repo.Contents(ctx, blobs, func(b git.Blob, data []byte) error {
-		e := tree.Entry{Path: b.Path, Size: b.Size, Mode: 0o644, Digest: sumOf(data)}
+		e := tree.Entry{Path: b.Path, Size: b.Size, Mode: 0o644, Digest: digest.Of(data)}
 		switch b.Mode {
 		case "100755":
 			e.Mode = 0o755
@@ -166,7 +165,7 @@ func (r *restorer) files(ctx context.Context) (err error) {
 			err = r.put(e, []byte(e.Link))
 		default:
 			data, ok := r.saved.Content(e.Digest)
-			if !ok || sumOf(data) != e.Digest {
+			if !ok || digest.Of(data) != e.Digest {
 				wanted[e.Path] = e
 				continue
 			}
@@ -187,11 +186,6 @@ func (r *restorer) files(ctx context.Context) (err error) {
 		return fmt.Errorf("%w: nobody has the contents any more of %s", ErrGone, names)
 	}
 	return r.modes()
-}
-
-func sumOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // put writes one file or symlink.
@@ -246,7 +240,7 @@ func (r *restorer) fromCommit(ctx context.Context, wanted map[string]tree.Entry)
 	})
 	return r.repo.Contents(ctx, blobs, func(b git.Blob, data []byte) error {
 		e := wanted[b.Path]
-		if sumOf(data) != e.Digest {
+		if digest.Of(data) != e.Digest {
 			return nil
 		}
 		delete(wanted, b.Path)
@@ -267,7 +261,7 @@ func (r *restorer) fromTree(ctx context.Context, wanted map[string]tree.Entry) e
 		}
 		e := wanted[p]
 		f, err := top.file(p, max(e.Size, 1))
-		if err != nil || f == nil || !f.Mode.IsRegular() || sumOf(f.Data) != e.Digest {
+		if err != nil || f == nil || !f.Mode.IsRegular() || digest.Of(f.Data) != e.Digest {
 			continue //nolint:nilerr // not found there
 		}
 		delete(wanted, p)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -41,7 +42,7 @@ func TestRestore(t *testing.T) {
 			for _, p := range loose {
 				f, err := base.Read(p)
 				must(t, err)
-				stored[sumOf(f.Data)] = string(f.Data)
+				stored[digest.Of(f.Data)] = string(f.Data)
 			}
 			saved := Saved{
 				Root: root, Sub: base.Sub, Commit: base.Commit, Manifest: base.Manifest,

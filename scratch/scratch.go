@@ -10,10 +10,10 @@
 //
 //	base-<random>.stamp    JSON: pid, start time and boot of the runner that made it; written first
 //	base-<random>/tree     Base.Dir: the tree as it was, with a private .git
-//	base-<random>/memory   gob: the other fields of the base. With them Reopen can find the work in a killed runner's copy
+//	base-<random>/memory   packed: the other fields of the base. With them Reopen can find the work in a killed runner's copy
 //	base-<random>/rules    the .gitignore files of the base: they decide about new paths, even if an agent edits its own
 //	base-<random>/size     text: how much the base has allocated, in bytes, only while the base is kept
-//	base-<random>/known    gob: the stat data of all files, only while the base is kept (Source.Kept). It is written
+//	base-<random>/known    packed: the stat data of all files, only while the base is kept (Source.Kept). It is written
 //	                       last, before the folder is renamed to Source.Kept. The next Make renames the folder back
 //	                       and removes this file first
 //	<copy>.stamp, <copy>   the same for each copy, at the path that was given to Base.Copy

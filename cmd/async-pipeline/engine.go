@@ -149,7 +149,7 @@ func typedCommands(prog *program, runDir string, f *fix.Fix) view.Commands {
 	if f.State == fix.Skipped && f.Fingerprint != nil {
 		alike, _, _ := prog.fixes(root).Earlier(*f.Fingerprint) // what cannot be read is not open
 		for _, p := range alike {
-			if p.Disposition == "open" {
+			if p.Disposition == fix.Open {
 				c.Open = prog.Typed("fix", "show", p.Run, p.Exact())
 				break
 			}

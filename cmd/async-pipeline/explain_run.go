@@ -131,7 +131,7 @@ func afterRun(prog *program, r view.RunStory) []view.Next {
 	var next []view.Next
 	open := map[string]bool{}
 	for _, s := range r.Hooks {
-		if s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == "open" {
+		if s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == fix.Open {
 			open[s.Task] = true
 			next = append(next, view.Next{Does: "review the fix", Type: prog.Typed("fix", "show", r.Run.ID, s.Task)})
 		}
@@ -180,7 +180,7 @@ func explainRecorded(prog *program, store *record.Store, e record.Entry, r view.
 	}
 	r.Type = nil
 	for _, s := range r.Hooks {
-		if s.Task == t.Name && s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == "open" {
+		if s.Task == t.Name && s.Fix != nil && s.Fix.State == fix.Proposed && s.Fix.Disposition == fix.Open {
 			r.Type = append(r.Type, view.Next{Does: "review the fix", Type: prog.Typed("fix", "show", r.Run.ID, t.Name)})
 		}
 	}

@@ -49,7 +49,7 @@ func importRuns(prog *program, typed string) error {
 	if err != nil {
 		return err
 	}
-	if err := prog.settle(root); err != nil {
+	if err := prog.recoverApply(root); err != nil {
 		return err
 	}
 	from := typed

@@ -83,8 +83,8 @@ func showTranscript(prog *program, p *fix.Proposal, unfold bool) error {
 func commandsFor(prog *program, s *fix.Store, p *fix.Proposal) view.Commands {
 	c := typedCommands(prog, p.Dir, &p.Fix)
 	switch p.Disposition {
-	case "open":
-	case "superseded":
+	case fix.Open:
+	case fix.Superseded:
 		p.ByNumber = true // as the command says it
 	default:
 		return c

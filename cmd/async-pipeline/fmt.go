@@ -139,7 +139,7 @@ func (f *formatting) paths(args []string) ([]string, error) {
 		root := filepath.Dir(path)
 		if file, err := hclfile.Find(root); err == nil {
 			root = filepath.Dir(file)
-			if err := f.prog.settle(root); err != nil {
+			if err := f.prog.recoverApply(root); err != nil {
 				return nil, err
 			}
 		}

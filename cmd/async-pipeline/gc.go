@@ -48,7 +48,7 @@ func collectGarbage(prog *program, o gc.Options) error {
 		return err
 	}
 	if !o.DryRun {
-		if err := prog.settle(root); err != nil {
+		if err := prog.recoverApply(root); err != nil {
 			return err
 		}
 	}

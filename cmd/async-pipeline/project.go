@@ -35,7 +35,7 @@ func (prog *program) settledFile() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return file, prog.settle(filepath.Dir(file))
+	return file, prog.recoverApply(filepath.Dir(file))
 }
 
 // load finds and reads PIPELINE.hcl, after settling an interrupted apply. Its faults have been printed when it
@@ -68,8 +68,8 @@ func (prog *program) read(file string) (*pipeline.Config, error) {
 	return c, err
 }
 
-// settle completes or undoes an apply that was interrupted.
-func (prog *program) settle(root string) error {
+// recoverApply completes or undoes an apply that was interrupted.
+func (prog *program) recoverApply(root string) error {
 	r, err := prog.tree(root).Recover(context.Background())
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):

@@ -110,7 +110,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 		Git:   p.git,
 		Cache: p.flags.cache.open(prog, p.config), CacheOff: p.flags.cache.reason(),
 		Locked: func(lock *record.Lock) {
-			p.settle(lock)
+			p.cleanUp(lock)
 			end = p.show()
 		},
 		Observer: run.Observer{
@@ -163,8 +163,8 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 	return r.Do(p.ctx)
 }
 
-// settle ends and removes what killed runs left, where the lock tells of one or there are copies.
-func (p *runCall) settle(lock *record.Lock) {
+// cleanUp ends and removes what killed runs left, where the lock tells of one or there are copies.
+func (p *runCall) cleanUp(lock *record.Lock) {
 	if !lock.Killed() && !leftovers.AnyCopy(p.store, cachedir.Candidates(p.prog.Env)...) || !sweep(p.prog, p.store) {
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/hooks/person"
 	"github.com/async-pipeline/async-pipeline/internal/advice"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/report"
 )
@@ -108,7 +109,7 @@ func (p *runCall) writeTrace(s *record.Sealed) {
 	}
 	b, err := report.Trace(s.Run, p.graph.DependsOn)
 	if err == nil {
-		err = p.putTrace(console.CleanJSON(b, p.prog.Secrets))
+		err = p.putTrace(redact.JSON(b, p.prog.Secrets.Bytes))
 	}
 	if err != nil {
 		p.prog.Messages().Warning("the trace could not be written: " + err.Error())

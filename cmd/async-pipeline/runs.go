@@ -123,7 +123,7 @@ func recordStore(prog *program) (*record.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := prog.settle(root); err != nil {
+	if err := prog.recoverApply(root); err != nil {
 		return nil, err
 	}
 	return record.At(root), nil

@@ -143,12 +143,12 @@ func (r *Result) fails(kind failure.Kind, evidence string) {
 
 // took adds to the row what is known of a turn, but for its kind.
 func (r *Result) took(turn agent.Turn) {
-	r.Row.ExitCode, r.Row.Model, r.Row.Turns, r.Row.Requests = &turn.Exit.Code, orNull(turn.Model), turn.Turns,
+	r.Row.ExitCode, r.Row.Model, r.Row.Turns, r.Row.Requests = &turn.Exit.Code, fix.OrNull(turn.Model), turn.Turns,
 		turn.Requests
 	r.Row.Tokens, r.Row.Commands = fix.Tokens(turn.Tokens), fix.Commands(turn.Commands)
 	r.Row.CostUSD, r.Row.CostAtLeast = turn.CostUSD, turn.CostAtLeast
 	r.Row.Given, r.Row.OutOfMemory = (*fix.Given)(turn.Given), turn.Exit.OutOfMemory
-	r.Row.CLI, r.Row.CLIVersion, r.Row.Metered = orNull(turn.CLI), orNull(turn.CLIVersion), turn.Metered
+	r.Row.CLI, r.Row.CLIVersion, r.Row.Metered = fix.OrNull(turn.CLI), fix.OrNull(turn.CLIVersion), turn.Metered
 }
 
 // conclude adds to the result how a turn ended, and what of it is proposed.
@@ -326,7 +326,7 @@ func (q *Request) rescue(changes []patch.Change, r *Result) error {
 	if err != nil {
 		return err
 	}
-	r.Row.Rescue, r.Left = orNull(cmp.Or(saved.Path, saved.Redacted)), saved.Left
+	r.Row.Rescue, r.Left = fix.OrNull(cmp.Or(saved.Path, saved.Redacted)), saved.Left
 	changed := make([]string, len(changes))
 	for i, c := range changes {
 		changed[i] = c.Path
@@ -365,7 +365,7 @@ func (q *Request) said(turn agent.Turn, asked *fix.Finalizer) (control string, s
 	clean := q.Redact.String
 	return control, &fix.Said{
 		Outcome: turn.Control.Outcome, Summary: clean(turn.Control.Summary),
-		RootCause: orNull(clean(turn.Control.RootCause)),
+		RootCause: fix.OrNull(clean(turn.Control.RootCause)),
 	}
 }
 
@@ -382,13 +382,6 @@ func emptyKind(turn agent.Turn) (failure.Kind, string) {
 		return failure.OutputInvalid, "the agent changed nothing, and its report cannot be read: " + turn.Problem
 	}
 	return failure.VerdictAmbiguous, "the agent changed nothing and ended without a report: " + turn.Problem
-}
-
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // request returns what the agent is asked to do in the copy at dir.

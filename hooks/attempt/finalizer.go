@@ -45,7 +45,7 @@ func (q *Request) finalize(ctx context.Context, l *left) *fix.Finalizer {
 	}
 	q.Progress.Step("%s ended without a report (%s); asking for it once", q.Budget.Attempt(), firstSentence(t.Problem))
 	answer, err := q.question(ctx, l, f)
-	q.Budget.Add(answer) // what a turn used that could not be carried out nobody knows
+	q.Budget.Add(answer) // zero where the turn could not be carried out: what it used is not known
 	if err != nil {
 		f.Result, f.Reason = "failed", new(q.Redact.String(err.Error()))
 		return f

@@ -41,7 +41,7 @@ func Review(ctx context.Context, q Request, changes []patch.Change, report strin
 	for _, text := range q.Budget.Unenforced(o.Agent, answer) {
 		q.Progress.Note(text)
 	}
-	o.Model, o.Tokens = orNull(answer.Model), fix.Tokens(answer.Tokens)
+	o.Model, o.Tokens = fix.OrNull(answer.Model), fix.Tokens(answer.Tokens)
 	o.CostUSD, o.CostAtLeast = answer.CostUSD, answer.CostAtLeast
 	concerns, problem := agent.ParseOpinion(answer.Text, review)
 	switch {

@@ -253,7 +253,8 @@ type Check struct {
 	ExitCode   *int    `json:"exit_code"`
 	DurationMS *int64  `json:"duration_ms"`
 	Log        *string `json:"log"` // relative to the run's folder
-	// In its copy go test was asked by name for the tests that had failed, by this check or one after it.
+	// The runner was asked by name for tests, in this copy: for those that had failed, or for all, to see that none was
+	// left out.
 	ByName bool `json:"by_name,omitempty"`
 	// It failed, but by tests that had failed before and are no part of the core, or that passed in another try.
 	CorePassed bool `json:"core_passed,omitempty"`
@@ -419,6 +420,14 @@ func FillLists(f *Fix) {
 		Fill(&f.Verification.Proposed)
 		Fill(&f.Verification.OriginalChecks)
 	}
+}
+
+// OrNull returns nil for an empty text: null is what is not known.
+func OrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 // Fill makes an empty list of a missing one.

@@ -12,10 +12,9 @@ import (
 	"slices"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
-	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
-	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/redact"
 )
 
 // A Journal is fixes/events.jsonl, open for writing. It is safe for concurrent use, and several may be open on one
@@ -73,7 +72,7 @@ func (j *Journal) Event(kind string, data map[string]any) error {
 		if err != nil {
 			return fmt.Errorf("event %s: %s: %w", kind, name, err)
 		}
-		rest[name] = json.RawMessage(CleanJSON(text, j.clean))
+		rest[name] = json.RawMessage(redact.FreeJSON(text, j.clean))
 	}
 	return j.lines.Event(journal.Event{Type: kind, Task: task, Data: rest})
 }
@@ -124,39 +123,6 @@ func Begun(runDir string) bool {
 
 // Packed is the type of the event {task, path, digest} that names a context pack.
 const Packed = "packed"
-
-// PackPath returns the file of a task's context pack, relative to the run's folder.
-func PackPath(task string) string { return "context/" + filename.Of(task) + ".json" }
-
-// jsonString matches the strings of a JSON text.
-var jsonString = lazily.Regexp(`(?s)"(?:[^"\\]|\\.)*"`)
-
-// CleanJSON cleans the strings of a JSON text one by one, decoded: a secret with a quote in it would not be found in
-// its encoded form. Then it cleans the text as a whole, unless that would break it (a secret of digits inside a
-// number).
-func CleanJSON(text []byte, clean func([]byte) []byte) []byte {
-	text = jsonString().ReplaceAllFunc(text, func(quoted []byte) []byte { return cleanString(quoted, clean) })
-	if whole := clean(bytes.Clone(text)); json.Valid(whole) {
-		return whole
-	}
-	return text
-}
-
-func cleanString(quoted []byte, clean func([]byte) []byte) []byte {
-	var s string
-	if json.Unmarshal(quoted, &s) != nil {
-		return quoted
-	}
-	cleaned := string(clean([]byte(s)))
-	if cleaned == s {
-		return quoted
-	}
-	b, err := recordfile.JSON(cleaned)
-	if err != nil {
-		return []byte(`""`)
-	}
-	return b
-}
 
 // EventsFile is the journal of the hooks, in the folder of the fixes.
 const EventsFile = "events.jsonl"

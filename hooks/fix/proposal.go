@@ -210,7 +210,7 @@ type Later struct {
 // after sets Later to another fix of the same task and run, if that came later. One that was skipped because of p
 // tells nothing new.
 func (p *Proposal) after(o *Proposal) {
-	skipped := o.State == Skipped && strings.HasPrefix(known(o.Reason), "open_proposal")
+	skipped := o.State == Skipped && ParseReason(known(o.Reason)).Code == OpenProposal
 	if p.State != Proposed || o.State == Proposed || skipped || number(o.Name) < number(p.Name) {
 		return
 	}

@@ -2,7 +2,6 @@ package fix
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
@@ -103,7 +103,7 @@ func EvidenceOf(runDir, rel string) (Evidence, error) {
 	}
 	sum := sha256.New()
 	n, err := io.Copy(sum, f)
-	return Evidence{Path: rel, Bytes: n, Digest: "sha256:" + hex.EncodeToString(sum.Sum(nil))}, err
+	return Evidence{Path: rel, Bytes: n, Digest: digest.Text(sum.Sum(nil))}, err
 }
 
 // PromptDigest returns the digest of the text in a line of a transcript, or "".

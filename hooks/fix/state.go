@@ -134,20 +134,14 @@ func appendState(path, anchor string, c StateChange) (lines int64, head *string,
 	if err != nil {
 		return 0, nil, err
 	}
-	orNull := func(s string) *string {
-		if s == "" {
-			return nil
-		}
-		return &s
-	}
 	Fill(&c.Files)
 	Fill(&c.Accepted)
 	fields := []journal.Field{
-		{Name: "by", Value: orNull(c.By)},
+		{Name: "by", Value: OrNull(c.By)},
 		{Name: "to", Value: c.To},
 		{Name: "files", Value: c.Files},
 		{Name: "accepted", Value: c.Accepted},
-		{Name: "apply", Value: orNull(c.Apply)},
+		{Name: "apply", Value: OrNull(c.Apply)},
 	}
 	add := func(name string, value any, there bool) {
 		if there {

@@ -42,7 +42,7 @@ func (s *Store) Runs() ([]string, []error) {
 	var errs []error
 	for _, e := range entries {
 		switch {
-		case strings.HasPrefix(e.Name(), "."):
+		case !journal.IsRun(e.Name()): // not ours, as for record.Store
 		case e.IsDir():
 			runs = append(runs, e.Name())
 		case e.Type()&fs.ModeSymlink != 0:
@@ -388,7 +388,7 @@ func (s *Store) HookRuns(run string) ([]HookRun, error) {
 	if err := CheckRunFolders(dir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	path := filepath.Join(dir, "fixes", "events.jsonl")
+	path := filepath.Join(dir, "fixes", EventsFile)
 	text, err := recordfile.Read(path, recordfile.MaxJSON)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

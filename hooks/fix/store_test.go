@@ -244,20 +244,31 @@ func TestDamagedPatch(t *testing.T) {
 	}
 }
 
+// A folder of another name is not ours: the list of runs does not have it either.
+func TestOtherFoldersAreNoRuns(t *testing.T) {
+	t.Parallel()
+	s := fixtest.NewStore(t, fixtest.One)
+	fixtest.Sealed(t, s, "test", fixtest.One, fixtest.Two, nil)
+	fixtest.Check(t, os.CopyFS(filepath.Join(s.Dir, "runs", "backup"), os.DirFS(fixtest.Dir(s))))
+	if items, errs := s.List(); len(items) != 1 || len(errs) != 0 {
+		t.Errorf("%+v %v", items, errs)
+	}
+}
+
 func TestLinkedFoldersAreNoRuns(t *testing.T) {
 	t.Parallel()
 	s := fixtest.NewStore(t, fixtest.One)
 	fixtest.Sealed(t, s, "test", fixtest.One, fixtest.Two, nil)
-	fixtest.Check(t, os.Symlink(fixtest.RunID, filepath.Join(s.Dir, "runs", "20261122T000000Z-link")))
+	fixtest.Check(t, os.Symlink(fixtest.RunID, filepath.Join(s.Dir, "runs", "20261122T000000Z-0001")))
 	items, errs := s.List()
-	if len(items) != 1 || len(errs) != 1 || !strings.Contains(errs[0].Error(), "20261122T000000Z-link is a link") {
+	if len(items) != 1 || len(errs) != 1 || !strings.Contains(errs[0].Error(), "20261122T000000Z-0001 is a link") {
 		t.Errorf("%+v %v", items, errs)
 	}
 	if _, err := s.Find("20261122", "test"); !errors.Is(err, fix.ErrDamaged) ||
 		!strings.Contains(err.Error(), "is a link") {
 		t.Errorf("Find: %v", err)
 	}
-	fixtest.Check(t, os.Remove(filepath.Join(s.Dir, "runs", "20261122T000000Z-link")))
+	fixtest.Check(t, os.Remove(filepath.Join(s.Dir, "runs", "20261122T000000Z-0001")))
 	fixtest.Check(t, os.Rename(filepath.Join(fixtest.Dir(s), "fixes"), filepath.Join(s.Dir, "elsewhere")))
 	fixtest.Check(t, os.Symlink(filepath.Join(s.Dir, "elsewhere"), filepath.Join(fixtest.Dir(s), "fixes")))
 	if items, errs = s.List(); len(items) != 0 || len(errs) != 1 || !errors.Is(errs[0], fix.ErrDamaged) {

@@ -100,33 +100,48 @@ func (q *Request) run(ctx context.Context) Result {
 	}
 	q.Progress.Step("reproducing in a copy (%snot charged to the budget)", most)
 	r.Since = time.Now()
+	first, ended := q.withoutIgnored(ctx, caches, r)
+	if ended {
+		return first
+	}
+	return q.withIgnored(ctx, caches, r, first)
+}
+
+// withoutIgnored tries in copies without what git ignores, once more after the tasks whose outputs are missing there. r is
+// the result so far. ended is whether the reproduction has ended with the result; else it is that of the first try.
+func (q *Request) withoutIgnored(ctx context.Context, caches homes.Caches, r Result) (first Result, ended bool) {
 	q.ahead = q.stale()
-	first := q.series(ctx, "gate", caches, r)
+	first = q.series(ctx, "gate", caches, r)
 	switch first.State {
 	case "":
 		q.reproduced(first)
-		return q.committed(ctx, first, caches)
+		return q.committed(ctx, first, caches), true
 	case fix.NotReproduced:
 	default:
-		return first
+		return first, true
 	}
-	passed := first.Reproduction.Result == "passed"
-	if unmade := q.unmade(q.Base); !passed && len(unmade) > len(q.ahead) {
+	if unmade := q.unmade(q.Base); first.Reproduction.Result != "passed" && len(unmade) > len(q.ahead) {
 		stale := q.ahead
 		q.ahead = unmade
 		q.Progress.Step("not reproduced; trying again after %s", english.List(names(unmade), mostLacks))
 		second := q.series(ctx, "gate-after", caches, r)
 		switch {
 		case ctx.Err() != nil:
-			return first.interrupted()
+			return first.interrupted(), true
 		case second.State == "":
 			q.reproduced(second)
-			return q.committed(ctx, second, caches)
+			return q.committed(ctx, second, caches), true
 		case second.State == fix.Failed:
-			return second
+			return second, true
 		}
 		q.ahead = stale
 	}
+	return first, false
+}
+
+// withIgnored tries in copies with all that git ignores, after first, the result without that. r is the result so far.
+func (q *Request) withIgnored(ctx context.Context, caches homes.Caches, r, first Result) Result {
+	passed := first.Reproduction.Result == "passed"
 	how := "not reproduced"
 	if passed {
 		how = "passes in a clean copy"
@@ -141,7 +156,7 @@ func (q *Request) run(ctx context.Context) Result {
 		q.Progress.Note("a copy with the files that git ignores could not be made: " + err.Error())
 		return first
 	}
-	if why := PointsBack(f, all, q.Homes.Box.Tier); why != "" {
+	if why := PointsBack(q.Failure, all, q.Homes.Box.Tier); why != "" {
 		first.Base, first.Reason = all, why
 		return first
 	}

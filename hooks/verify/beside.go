@@ -67,13 +67,13 @@ func (q *Request) both(ctx context.Context, p, o part) (proposed, original *outc
 	var work sync.WaitGroup
 	work.Go(func() { original = q.checks(limited, o, second, told) })
 	proposed = q.checks(limited, p, first, told)
-	if proposed.reason != "" {
+	if !proposed.reason.None() {
 		stop()
 	}
 	work.Wait()
 	over := wall.Err() != nil
 	for _, ended := range []**outcome{&proposed, &original} {
-		if r := (*ended).reason; r != "" && (!over || r != noTime) {
+		if r := (*ended).reason; !r.None() && (!over || r.Code != noTime) {
 			*ended = nil
 		}
 	}

@@ -42,16 +42,16 @@ func (o *outcome) compare(q *Request, got *record.Task, p part) bool {
 // twice completes a part whose first try ended as o: where all tests of the core pass and others broke, it runs once
 // more, and only what broke in both tries counts. A part that another task failed in is not repeated.
 func (q *Request) twice(ctx context.Context, p part, o *outcome) *outcome {
-	if o.reason != checkFailed || o.failed.Name != q.Failure.Task.Name || o.tests == nil || len(o.tests.Failing) > 0 {
+	if o.reason.Code != checkFailed || o.failed.Name != q.Failure.Task.Name || o.tests == nil || len(o.tests.Failing) > 0 {
 		return o
 	}
 	q.Progress.Step("had not failed before: %s; once more", english.List(o.tests.Broken, mostNamed))
 	p.name, p.again = p.name+"-again", o.tests.Broken
 	second := q.copy(ctx, p)
-	if second.reason == noTime {
+	if second.reason.Code == noTime {
 		return o
 	}
-	if second.reason == "" {
+	if second.reason.None() {
 		o.checks[len(o.checks)-1].CorePassed = true
 		if second.tests == nil {
 			second.tests = &fix.TestResults{Fixed: q.Core.Tests, Flaky: p.again}
@@ -61,25 +61,25 @@ func (q *Request) twice(ctx context.Context, p part, o *outcome) *outcome {
 	return second
 }
 
-// unseen tells which tests of the core a check that failed does not name as passed, "" for none. The check ran as p, and
+// unseen tells which tests of the core a check that failed does not name as passed, if there are any. The check ran as p, and
 // ended as original; asked is what go test said when it was asked by name.
-func (q *Request) unseen(ctx context.Context, r *Result, p part, original, asked *outcome) string {
+func (q *Request) unseen(ctx context.Context, r *Result, p part, original, asked *outcome) fix.Reason {
 	seen := original.results.And(testreport.Results{Passed: asked.results.Passed})
 	left := seen.Unseen(q.Core.Tests)
-	if named := q.byName(ctx, r, p, left); named != nil && named.reason == "" {
+	if named := q.byName(ctx, r, p, left); named != nil && named.reason.None() {
 		left = seen.And(named.results).Unseen(q.Core.Tests)
 	}
 	if len(left) == 0 {
-		return ""
+		return fix.Reason{}
 	}
-	return "tests_not_named: the check still fails, by tests that failed before, and does not say that " +
-		english.List(left, mostNamed) + " passed; a runner that names each test could (-v)"
+	return fix.Reason{Code: testsNotNamed, Words: "the check still fails, by tests that failed before, and does not say that " +
+		english.List(left, mostNamed) + " passed; a runner that names each test could (-v)"}
 }
 
-// lost tells which tests of the core a check that passed did not run, "" for none, and the verdict then. Where they are
+// lost tells which tests of the core a check that passed did not run, if there are any, and the verdict then. Where they are
 // made from a list in production code, other tests may have taken their place, and as many run as before. A runner that
 // names no test that passed is asked to; one that cannot be asked is believed. p, original and asked are as for unseen.
-func (q *Request) lost(ctx context.Context, r *Result, p part, original, asked *outcome) (verdict, why string) {
+func (q *Request) lost(ctx context.Context, r *Result, p part, original, asked *outcome) (verdict string, why fix.Reason) {
 	f := q.Failure
 	core := q.Core.Tests
 	if len(asked.checks) > 0 {
@@ -94,33 +94,33 @@ func (q *Request) lost(ctx context.Context, r *Result, p part, original, asked *
 		reported = len(testreport.Without(core, f.Reports.Failing)) < len(core)
 	}
 	if len(lost) > 0 {
-		return Suspect, "tests_not_run: the runner names tests that passed, and not " + english.List(lost, mostNamed)
+		return Suspect, fix.Reason{Code: testsNotRun, Words: "the runner names tests that passed, and not " + english.List(lost, mostNamed)}
 	}
 	if reported {
-		return Verified, ""
+		return Verified, fix.Reason{}
 	}
 	named := q.byName(ctx, r, p, unnamed)
 	switch {
 	case named == nil:
-		return Verified, ""
-	case named.reason != "" && named.reason != checkFailed:
+		return Verified, fix.Reason{}
+	case !named.reason.None() && named.reason.Code != checkFailed:
 		return Unverified, named.reason
 	}
 	results := f.Printed(named.printed)
 	lost, _ = results.Lost(unnamed, before)
 	switch {
-	case named.reason != "" && len(results.Passed)+len(results.Failed) == 0:
+	case !named.reason.None() && len(results.Passed)+len(results.Failed) == 0:
 		// The runner did not understand the question, and says nothing of the patch. A record of a verified fix has no
 		// check that failed.
 		r.Checks.OriginalChecks = r.Checks.OriginalChecks[:len(r.Checks.OriginalChecks)-len(named.checks)]
-		return Verified, ""
+		return Verified, fix.Reason{}
 	case len(lost) > 0:
-		return Suspect, "tests_not_run: asked for all names, the runner does not say that " +
-			english.List(lost, mostNamed) + " passed"
-	case named.reason != "":
-		return Suspect, "tests_failed: asked for all names, the check fails"
+		return Suspect, fix.Reason{Code: testsNotRun, Words: "asked for all names, the runner does not say that " +
+			english.List(lost, mostNamed) + " passed"}
+	case !named.reason.None():
+		return Suspect, fix.Reason{Code: testsFailed, Words: "asked for all names, the check fails"}
 	}
-	return Verified, ""
+	return Verified, fix.Reason{}
 }
 
 // byName has the check name also the tests that pass, in a copy of its own, if some of left are not seen and its runner

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 )
@@ -68,20 +68,20 @@ func (c checkFiles) changed(file string, was, now *patch.File) []string {
 	return []string{file}
 }
 
-// changedItself tells which check files the check changed while it ran as p and ended as o, "" for none.
-func (q *Request) changedItself(ctx context.Context, p part, o *outcome) string {
+// changedItself tells which check files the check changed while it ran as p and ended as o, if there are any.
+func (q *Request) changedItself(ctx context.Context, p part, o *outcome) fix.Reason {
 	if len(o.rewritten) == 0 {
-		return ""
+		return fix.Reason{}
 	}
 	plain := p
 	plain.name, plain.what, plain.changes = "without-patch", "what the check itself changes", nil
 	before := q.copy(ctx, plain)
-	if before.reason == noTime || strings.HasPrefix(before.reason, "not_run") { // what it changes by itself is not known
+	if before.reason.Code == noTime || before.reason.Code == notRun { // what it changes by itself is not known
 		return before.reason
 	}
 	left := slices.DeleteFunc(slices.Clone(o.rewritten), func(name string) bool { return slices.Contains(before.rewritten, name) })
 	if len(left) == 0 {
-		return ""
+		return fix.Reason{}
 	}
-	return "check_rewritten: with the patch, " + english.List(left, mostNamed) + " changed while the check ran"
+	return fix.Reason{Code: checkRewritten, Words: "with the patch, " + english.List(left, mostNamed) + " changed while the check ran"}
 }

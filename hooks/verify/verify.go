@@ -41,8 +41,14 @@ const (
 const (
 	CheckChanged = "check_changed" // of suspect: the check passes only with the patch's own change to it
 
-	checkFailed = "check_failed"
-	noTime      = "no_time"
+	flagged        = "flagged"
+	checkFailed    = "check_failed"
+	checkRewritten = "check_rewritten"
+	testsFailed    = "tests_failed"
+	testsNotNamed  = "tests_not_named"
+	testsNotRun    = "tests_not_run"
+	noTime         = "no_time"
+	notRun         = "not_run"
 )
 
 // A Request asks for one verification.
@@ -102,7 +108,7 @@ func (r *Result) Hear(o *fix.Opinion) {
 			Detail: fmt.Sprintf("agent %s says %s: %s", o.Agent, c.Kind, c.Words),
 		})
 		if c.Caps && r.Verdict == Verified {
-			r.Verdict, r.Checks.Reason = Suspect, new("flagged")
+			r.Verdict, r.Checks.Reason = Suspect, new(flagged)
 		}
 	}
 }
@@ -164,34 +170,34 @@ func (q *Request) verify(ctx context.Context) Result {
 	}
 	r.Checks.Proposed = append(r.Checks.Proposed, proposed.checks...)
 	r.Checks.Tests = proposed.tests
-	if proposed.reason != "" {
-		r.Checks.Reason, r.Feedback, r.failed = &proposed.reason, proposed.feedback, proposed.failed
+	if !proposed.reason.None() {
+		r.Checks.Reason, r.Feedback, r.failed = new(proposed.reason.String()), proposed.feedback, proposed.failed
 		return r
 	}
 	if original == nil {
 		original = q.twice(ctx, o, q.copy(ctx, o))
 	}
 	r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, original.checks...)
-	reason := ""
+	var reason fix.Reason
 	switch {
-	case original.reason == checkFailed:
-		r.Verdict, reason = Suspect, CheckChanged
-	case original.reason != "":
+	case original.reason.Code == checkFailed:
+		r.Verdict, reason.Code = Suspect, CheckChanged
+	case !original.reason.None():
 		reason = original.reason
 	case slices.ContainsFunc(r.Flags, func(f fix.Flag) bool { return f.Caps }):
-		r.Verdict, reason = Suspect, "flagged"
+		r.Verdict, reason.Code = Suspect, flagged
 	default:
 		r.Verdict, reason = Suspect, q.changedItself(ctx, o, original)
 		o.checks = checkFiles{}
-		if reason == "" {
+		if reason.None() {
 			r.Verdict, reason = q.proof(ctx, &r, o, original)
 		}
 	}
-	if original.reason == "" {
+	if original.reason.None() {
 		r.Checks.Tests = q.together(proposed, original)
 	}
-	if reason != "" {
-		r.Checks.Reason = &reason
+	if !reason.None() {
+		r.Checks.Reason = new(reason.String())
 	} else {
 		r.Checks.Note = note(r.Checks.Tests)
 	}
@@ -200,48 +206,50 @@ func (q *Request) verify(ctx context.Context) Result {
 
 // proof looks for the tests that had failed among those that passed: a check may pass because it no longer runs them.
 // The check ran as p, and ended as original.
-func (q *Request) proof(ctx context.Context, r *Result, p part, original *outcome) (verdict, reason string) {
+func (q *Request) proof(ctx context.Context, r *Result, p part, original *outcome) (verdict string, why fix.Reason) {
 	f := q.Failure
 	how, failed := f.Signature, original.failedByOthers
 	if failed {
 		how.Tests = q.Core.Tests
 	}
-	why := testreport.Unproven(how, f.Log, original.printed, q.Core.Ran)
-	if why == "" && f.Reports != nil {
+	why = fix.ParseReason(testreport.Unproven(how, f.Log, original.printed, q.Core.Ran))
+	if why.None() && f.Reports != nil {
 		before := *f.Reports
 		if before.Ran = q.Core.Ran[failedtask.JUnit]; failed {
 			before.Failing = nil // those of the core did not fail, or original would not count as passed
 		}
-		why = before.Unproven(original.reports)
+		why = fix.ParseReason(before.Unproven(original.reports))
 	}
-	if why == "" {
+	if why.None() {
 		var asked *outcome
 		asked, why = q.askGo(ctx, p)
 		r.Checks.OriginalChecks = append(r.Checks.OriginalChecks, asked.checks...)
-		if asked.reason != "" && asked.reason != checkFailed {
+		if !asked.reason.None() && asked.reason.Code != checkFailed {
 			return Unverified, asked.reason
 		}
 		switch {
-		case why != "":
+		case !why.None():
 		case failed:
 			why = q.unseen(ctx, r, p, original, asked)
 		default:
 			verdict, why = q.lost(ctx, r, p, original, asked)
-			return verdict, f.Clean(why)
+			why.Words = f.Clean(why.Words)
+			return verdict, why
 		}
 	}
-	if why != "" {
-		return Suspect, f.Clean(why)
+	if !why.None() {
+		why.Words = f.Clean(why.Words)
+		return Suspect, why
 	}
-	return Verified, ""
+	return Verified, fix.Reason{}
 }
 
 // askGo asks go test by name for the tests that had failed, with the original checks, in a copy of its own: a plain
 // `go test` prints ok for a package whose tests ended early. why tells what is not proven.
-func (q *Request) askGo(ctx context.Context, p part) (o *outcome, why string) {
+func (q *Request) askGo(ctx context.Context, p part) (o *outcome, why fix.Reason) {
 	argv, tests := q.goTest()
 	if argv == nil || len(q.Failure.Task.Run.Shell.Secrets) > 0 {
-		return &outcome{}, ""
+		return &outcome{}, fix.Reason{}
 	}
 	asks := *q.Failure.Task
 	asks.Run = pipeline.Command{}
@@ -257,12 +265,12 @@ func (q *Request) askGo(ctx context.Context, p part) (o *outcome, why string) {
 	for i := range o.checks {
 		o.checks[i].ByName = true
 	}
-	why = testreport.UnprovenGo(tests, o.printed)
-	if why == "" {
-		why = testreport.UnaskedGo(argv, tests, o.printed)
+	why = fix.ParseReason(testreport.UnprovenGo(tests, o.printed))
+	if why.None() {
+		why = fix.ParseReason(testreport.UnaskedGo(argv, tests, o.printed))
 	}
-	if why == "" && o.reason == checkFailed {
-		why = "tests_failed: asked for by name, go test fails"
+	if why.None() && o.reason.Code == checkFailed {
+		why = fix.Reason{Code: testsFailed, Words: "asked for by name, go test fails"}
 	}
 	return o, why
 }
@@ -281,7 +289,7 @@ func (q *Request) goTest() (argv, tests []string) {
 // An outcome tells how the tasks in one copy ended.
 type outcome struct {
 	checks   []fix.Check
-	reason   string       // why not all passed: a code and perhaps words; empty: they did
+	reason   fix.Reason   // why not all passed; none: they did
 	feedback string       // of the task that failed
 	failed   *record.Task // the task that failed
 	noTime   bool         // the context, or the wall clock, ended
@@ -331,14 +339,14 @@ func (q *Request) begins(p part, t *pipeline.Task) {
 func (o *outcome) end(q *Request, err error) *outcome {
 	switch {
 	case o.noTime && (err != nil || o.failed != nil):
-		o.reason, o.failed, o.feedback = noTime, nil, ""
+		o.reason, o.failed, o.feedback = fix.Reason{Code: noTime}, nil, ""
 	case err != nil:
 		if advice.Full(err) {
 			q.noSpace.Store(true)
 		}
-		o.reason = "not_run: " + q.Failure.Clean(err.Error())
+		o.reason = fix.Reason{Code: notRun, Words: q.Failure.Clean(err.Error())}
 	case o.failed != nil:
-		o.reason = checkFailed
+		o.reason.Code = checkFailed
 	}
 	return o
 }

@@ -10,6 +10,9 @@ import (
 // most is the largest result, in bytes. It leaves room for suffixes below the 255 bytes that file systems allow.
 const most = 120
 
+// OfPack returns the file of a task's context pack, relative to the folder of its run.
+func OfPack(task string) string { return "context/" + Of(task) + ".json" }
+
 // Of returns name as one path element. Two names never give the same element. ASCII letters, digits, "_" and (not
 // in front) "-" stand for themselves, every other byte becomes %XX. So there is no dot, no slash and no "@" in it,
 // which file names put behind a task's name. A name that gets too long ends in "%h" and a hash instead.

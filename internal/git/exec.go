@@ -216,7 +216,7 @@ func find(ctx context.Context) (string, error) {
 func lookup() (string, error) {
 	program, err := exec.LookPath("git")
 	if err != nil {
-		return "", fmt.Errorf("%w: git is not installed (no git on PATH)", ErrNone)
+		return "", ErrNotInstalled
 	}
 	return filepath.Abs(program)
 }

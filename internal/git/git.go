@@ -12,8 +12,11 @@ import (
 	"strings"
 )
 
-// ErrNone means that dir is in no git work tree (or git is not installed: the detail says so).
-var ErrNone = errors.New("not in a git work tree")
+// ErrNone means that dir is in no git work tree, or that git is not installed. ErrNotInstalled is the second of these.
+var (
+	ErrNone         = errors.New("not in a git work tree")
+	ErrNotInstalled = fmt.Errorf("%w: git is not installed (no git on PATH)", ErrNone)
+)
 
 // A Repo is one work tree.
 type Repo struct {

@@ -184,7 +184,7 @@ func TestFind(t *testing.T) {
 func TestNoGit(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := Find(t.Context(), t.TempDir())
-	if !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "not installed") {
+	if !errors.Is(err, ErrNone) || !errors.Is(err, ErrNotInstalled) {
 		t.Fatal(err)
 	}
 }

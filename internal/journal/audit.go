@@ -2,11 +2,11 @@ package journal
 
 import (
 	"bufio"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 )
 
 // A Fault is one place where a record differs from what it, or another record, says.
@@ -157,8 +157,7 @@ func (c *chain) end() End {
 
 // add adds a line.
 func (c *chain) add(line []byte) {
-	sum := sha256.Sum256(line)
-	c.seq, c.head, c.size = c.seq+1, "sha256:"+hex.EncodeToString(sum[:]), c.size+int64(len(line))+1
+	c.seq, c.head, c.size = c.seq+1, digest.Of(line), c.size+int64(len(line))+1
 }
 
 // read continues the chain with r. It calls each, which may be nil, for every line, and reports whether r ends within

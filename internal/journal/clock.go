@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // stampFormat is the format of the time, in UTC, at the beginning of the name of a run.
@@ -19,6 +21,12 @@ func later(name, now string) bool {
 	stamp, _, _ := strings.Cut(name, "-")
 	return stamp > now
 }
+
+// runPattern matches the ids of runs.
+var runPattern = lazily.Regexp(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
+
+// IsRun reports whether a name in the folder of the runs is that of a run. What has another name there is not ours.
+func IsRun(name string) bool { return runPattern().MatchString(name) }
 
 // InOrder sorts names that begin with a time, oldest first. A name that is ahead of now comes before all others,
 // because its time is wrong, and as the newest it would hide what is made until then.

@@ -3,7 +3,6 @@ package journal
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"os"
 	"path"
 	"syscall"
+
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 )
 
 // A Note is what an audit could not check, and why: no record mentions it, or it was left out of the record.
@@ -93,7 +94,7 @@ func (r *Report) Read(file, who string, limit int64) ([]byte, bool) {
 }
 
 // Digest checks a whole file against the digest and, where it is not negative, the size that somebody recorded.
-func (r *Report) Digest(file, who string, size int64, digest string) bool {
+func (r *Report) Digest(file, who string, size int64, want string) bool {
 	f := r.Open(file, who)
 	if f == nil {
 		return false
@@ -101,14 +102,14 @@ func (r *Report) Digest(file, who string, size int64, digest string) bool {
 	defer func() { _ = f.Close() }() // opened for reading
 	sum := sha256.New()
 	n, err := io.Copy(sum, f)
-	got := "sha256:" + hex.EncodeToString(sum.Sum(nil))
+	got := digest.Text(sum.Sum(nil))
 	switch {
 	case err != nil:
 		r.Fault(file, who, "a file that can be read", err.Error())
 	case size >= 0 && n != size:
 		r.Fault(file, who, fmt.Sprintf("%d bytes", size), fmt.Sprintf("%d bytes", n))
-	case got != digest:
-		r.Fault(file, who, digest, got)
+	case got != want:
+		r.Fault(file, who, want, got)
 	default:
 		return true
 	}

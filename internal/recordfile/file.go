@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 )
 
 // Largest files that are read back, in bytes: a record from elsewhere must not fill the memory.
@@ -27,10 +28,7 @@ const (
 )
 
 // Digest returns sha256:<hex> of b.
-func Digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
+func Digest(b []byte) string { return digest.Of(b) }
 
 // Write writes all of data to path or nothing. With sync it is on the disk, its name too, before Write returns.
 func Write(path string, data []byte, sync bool) error {

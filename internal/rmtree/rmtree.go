@@ -1,4 +1,5 @@
-// Package rmtree removes folders whatever the modes of the folders below them are. It never follows a symlink.
+// Package rmtree removes folders whatever the modes of the folders below them are. It follows no symlink below a path.
+// Those on the way to it are followed: by In as far as they stay in the root.
 package rmtree
 
 import (

@@ -24,7 +24,7 @@ func (b Box) At(path string) string {
 	if b.Tier == View || b.Copy == "" || b.Tree == "" {
 		return path
 	}
-	for _, tree := range []string{b.Tree, resolved(b.Tree)} {
+	for _, tree := range []string{b.Tree, Resolved(b.Tree)} {
 		if rel, ok := below(tree, path); ok {
 			return filepath.Join(b.Copy, rel)
 		}
@@ -84,11 +84,11 @@ func (b Box) check(c Command) error {
 			return fmt.Errorf("path of the box that may be written: %w", err)
 		}
 	}
-	if b.Tier == None || b.Tree == "" || resolved(b.Tree) == resolved(b.Copy) {
+	if b.Tier == None || b.Tree == "" || Resolved(b.Tree) == Resolved(b.Copy) {
 		return nil
 	}
 	for _, p := range writes {
-		if _, ok := below(resolved(p), resolved(b.Tree)); ok {
+		if _, ok := below(Resolved(p), Resolved(b.Tree)); ok {
 			return fmt.Errorf("the box may write %s, which holds the tree %s that must stay as it is", p, b.Tree)
 		}
 	}
@@ -145,8 +145,8 @@ func below(root, path string) (rel string, ok bool) {
 	return rel, true
 }
 
-// resolved returns path without symlinks, as far as it exists.
-func resolved(path string) string {
+// Resolved returns path without symlinks, as far as it exists.
+func Resolved(path string) string {
 	if p, err := filepath.EvalSymlinks(path); err == nil {
 		return p
 	}
@@ -154,5 +154,5 @@ func resolved(path string) string {
 	if base == "" {
 		return filepath.Clean(path)
 	}
-	return filepath.Join(resolved(filepath.Clean(dir)), base)
+	return filepath.Join(Resolved(filepath.Clean(dir)), base)
 }

@@ -23,7 +23,7 @@ func (b Box) OpenCopy() (*os.Root, error) {
 	if b.Base == "" {
 		return os.OpenRoot(b.Copy)
 	}
-	m := mount{Lower: []string{resolved(b.Base)}, Upper: resolved(b.Copy), Work: resolved(b.Work)}
+	m := mount{Lower: []string{Resolved(b.Base)}, Upper: Resolved(b.Copy), Work: Resolved(b.Work)}
 	borrow := func() (int, error) { return b.borrow(m) }
 	if mayMount() {
 		borrow = m.overlay

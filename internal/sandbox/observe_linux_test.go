@@ -41,7 +41,7 @@ func see(t *testing.T, dir, text string) (seen []string, blind []string, out str
 
 func TestSeen(t *testing.T) {
 	t.Parallel()
-	dir := resolved(t.TempDir())
+	dir := Resolved(t.TempDir())
 	for _, d := range []string{"sub", "empty"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestSeenCalls(t *testing.T) {
 	if _, err := exec.LookPath("perl"); err != nil || runtime.GOARCH != "amd64" {
 		t.Skip("numbers of system calls of amd64, made by perl: ", err)
 	}
-	dir := resolved(t.TempDir())
+	dir := Resolved(t.TempDir())
 	for text, want := range map[string]string{
 		`syscall(254, syscall(253), my $n = "watched", 2)`:                                                           "looked watched",
 		`syscall(464, -100, my $n = "a", 0, my $x = "user.x", 0, 0)`:                                                 "looked a",

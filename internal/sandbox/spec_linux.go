@@ -131,8 +131,8 @@ var alwaysWritable = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty",
 // shm returns the folder for shared memory, which multiprocessing uses; empty where a command may not write it: outside
 // of View it is the machine's, and may hold the tree, or the base and other copies beside the copy.
 func (b Box) shm() string {
-	shm := resolved("/dev/shm")
-	holds := func(p string) bool { _, ok := below(shm, resolved(p)); return p != "" && ok }
+	shm := Resolved("/dev/shm")
+	holds := func(p string) bool { _, ok := below(shm, Resolved(p)); return p != "" && ok }
 	if !isDir(shm) || b.Tier != View && (holds(b.Tree) || holds(b.Copy)) {
 		return ""
 	}
@@ -143,7 +143,7 @@ func (b Box) shm() string {
 func (b Box) plan(c Command) (spec, error) {
 	s := spec{Tier: b.Tier, Argv: c.Argv, Dir: c.Dir, Env: b.environ(c)}
 	for _, p := range b.writable() {
-		s.Write = append(s.Write, resolved(p))
+		s.Write = append(s.Write, Resolved(p))
 	}
 	if b.Tier == View {
 		v := newView(b, c)

@@ -31,12 +31,12 @@ type cover struct {
 }
 
 func newView(b Box, c Command) *view {
-	v := &view{Box: b, command: c, tree: resolved(b.Tree), copy: resolved(b.Copy)}
+	v := &view{Box: b, command: c, tree: Resolved(b.Tree), copy: Resolved(b.Copy)}
 	if b.Tmp != "" {
-		v.covers = append(v.covers, cover{"/tmp", resolved("/tmp"), resolved(b.Tmp)})
+		v.covers = append(v.covers, cover{"/tmp", Resolved("/tmp"), Resolved(b.Tmp)})
 	}
 	// What a command leaves in memory must not reach another command, nor the machine.
-	if shm := resolved("/dev/shm"); isDir(shm) {
+	if shm := Resolved("/dev/shm"); isDir(shm) {
 		v.covers = append(v.covers, cover{"/dev/shm", shm, ""})
 	}
 	return v
@@ -60,7 +60,7 @@ func (v *view) fill() error {
 		}
 		m := mount{From: v.copy, At: v.tree}
 		if v.Base != "" {
-			m = mount{At: v.tree, Lower: []string{resolved(v.Base)}, Upper: v.copy, Work: resolved(v.Work)}
+			m = mount{At: v.tree, Lower: []string{Resolved(v.Base)}, Upper: v.copy, Work: Resolved(v.Work)}
 		}
 		v.add(m)
 		if given := v.underCover(filepath.Clean(v.Tree)); given != v.tree && v.covered(v.hider(given)) {
@@ -70,10 +70,10 @@ func (v *view) fill() error {
 	}
 	v.open()
 	for _, o := range v.Layers {
-		m := mount{At: v.underCover(resolved(o.At)), Upper: resolved(o.Upper), Work: resolved(o.Work)}
+		m := mount{At: v.underCover(Resolved(o.At)), Upper: Resolved(o.Upper), Work: Resolved(o.Work)}
 		m.Within = v.hider(m.At)
 		for _, l := range o.Lower {
-			m.Lower = append(m.Lower, resolved(l))
+			m.Lower = append(m.Lower, Resolved(l))
 		}
 		v.mounts = append(v.mounts, m)
 	}
@@ -110,7 +110,7 @@ func (v *view) open() {
 	var paths []string
 	for _, p := range v.writable() {
 		if p != v.Copy || v.Base == "" { // what is shown through an overlay is changed through that only
-			paths = append(paths, resolved(p))
+			paths = append(paths, Resolved(p))
 		}
 	}
 	for _, p := range outermost(paths) {
@@ -215,7 +215,7 @@ func (v *view) inTree(path string) bool {
 // mayWrite reports whether a real path is inside a folder that the box may write.
 func (v *view) mayWrite(real string) bool {
 	return slices.ContainsFunc(v.writable(), func(p string) bool {
-		_, ok := below(resolved(p), real)
+		_, ok := below(Resolved(p), real)
 		return ok
 	})
 }

@@ -85,7 +85,7 @@ func TestViewShowsTheCopyAtTheTree(t *testing.T) {
 			t.Parallel()
 			p := where(t)
 			must(t, os.MkdirAll(p.tmp, 0o755))
-			real := resolved(p.tree)
+			real := Resolved(p.tree)
 			script := `set -e
 cat "$1/file" "$2/file" ../file deep
 pwd; echo "$PWD"

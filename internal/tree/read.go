@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
@@ -125,7 +126,7 @@ func (h *worker) readFile(dir int, name, path string) (_ *item, steady bool, err
 	if err := unix.Fstat(fd, &after); err != nil {
 		return nil, false, err
 	}
-	e := Entry{Path: path, Mode: modeOf(&after), Size: size, Digest: digest(sum.Sum(nil))}
+	e := Entry{Path: path, Mode: modeOf(&after), Size: size, Digest: digest.Text(sum.Sum(nil))}
 	return &item{e, factOf(&after)}, factOf(&before) == factOf(&after) && size == after.Size, nil
 }
 
@@ -139,7 +140,7 @@ func (h *worker) addLink(f *folder, name, path string, at int) error {
 		return h.openFailed(path, err)
 	}
 	sum := sha256.Sum256([]byte(text))
-	e := Entry{Path: path, Mode: fs.ModeSymlink | 0o777, Size: int64(len(text)), Digest: digest(sum[:]), Link: text}
+	e := Entry{Path: path, Mode: fs.ModeSymlink | 0o777, Size: int64(len(text)), Digest: digest.Text(sum[:]), Link: text}
 	h.take(at, &item{Entry: e})
 	return nil
 }

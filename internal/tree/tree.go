@@ -4,11 +4,12 @@ package tree
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"io"
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 )
 
 // An Entry is one file, folder or symlink.
@@ -23,7 +24,7 @@ type Entry struct {
 // Omitted is a path that is not in the manifest, and why.
 type Omitted struct {
 	Path string
-	Why  string // ignored | special | secret | oversize | unreadable
+	Why  string // ignored | excluded | special | secret | oversize | unreadable
 }
 
 // A Manifest lists what is in a tree, sorted by path, bytewise. The root itself is not in it.
@@ -94,7 +95,7 @@ func (m *Manifest) Digest() string {
 			_, _ = io.WriteString(h, string(k)+"\x00"+e.Path+"\x00"+e.Digest+"\n") // a hash never fails
 		}
 	}
-	return digest(h.Sum(nil))
+	return digest.Text(h.Sum(nil))
 }
 
 // kind returns the type of an entry, as Digest and Compare use it.
@@ -109,8 +110,6 @@ func kind(e *Entry) rune {
 	}
 	return 'f'
 }
-
-func digest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
 
 // Find returns the entry of path.
 func (m *Manifest) Find(path string) (Entry, bool) {

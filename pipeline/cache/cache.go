@@ -15,12 +15,15 @@
 //	walk, ignored.json      the last walk of the tree: files that did not change are not read again
 //	trees/<16 hex>/         these three of another tree that shares the folder, as a linked work tree of git does; its root
 //	                        is in the file root
-//	reads/<task>.json       of tasks with inputs = auto: which files they read when they passed, by name only
+//	reads/<task>.json       of tasks with inputs = auto: which files they read when they passed, by name only; its time is
+//	                        when a run had the task last
 //	programs.json           digests of programs
 //	tools.json              digests of what commands of tools printed
 //	outcomes-*.json         of pipeline/flake: which keys failed and passed
 //	collected               its time is when old results were removed last
 //	key                     the key of the hashes of environment values, which are stored in no other form
+//
+// Collect removes what is out of use: results, blobs, and what is known of tasks, arguments and trees that are gone.
 //
 // No file of it has the value of a secret: a result with one in an output, or in a name, is not stored, and a key has only
 // such a hash.
@@ -180,6 +183,9 @@ func (c *Cache) open() error {
 			of := scopeOf(t)
 			if t.Auto {
 				c.sets[t.Name] = c.store.readSets(t.Name)
+				if !c.Peek {
+					c.store.touch(c.store.readsPath(t.Name))
+				}
 				for _, s := range c.sets[t.Name] {
 					of.In = append(of.In, files.ParseAll(s.Patterns())...)
 				}
@@ -318,7 +324,7 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set
 			return nil
 		}
 		if !c.Force {
-			e.Why = c.differences(ctx, e.task, &e.made, e.inputs, err)
+			e.Why = c.differences(e.task, &e.made, e.inputs, err)
 		}
 	}
 	return nil

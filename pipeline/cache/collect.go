@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
@@ -50,40 +52,71 @@ func CollectDaily(dir string) error {
 }
 
 // Collect removes results that are older than age, then the oldest until all blobs together have at most limit bytes,
-// and the blobs that no result and no baseline needs. With dry it only counts. Runs may be at work meanwhile: the worst is
-// that they miss.
+// the blobs that no result and no baseline needs, and what is no longer of use besides. With dry it only counts. Runs may
+// be at work meanwhile: the worst is that they miss.
 func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool) (Collected, error) {
-	type action struct {
-		path string
-		at   time.Time
-		size int64
-		need []string
-	}
-	var done Collected
 	if err := recordfile.NoLinks(filepath.Dir(dir), dir, filepath.Join(dir, treesFolder)); err != nil {
-		return done, err
+		return Collected{}, err
 	}
 	s := &store{dir: dir, looks: dry}
-	var actions []action
-	blobs := map[string]fs.FileInfo{}
-	old := slices.DeleteFunc(oldFiles(dir, tempPrefix+"*", now.Add(-young)), func(p string) bool { return !isTemp(filepath.Base(p)) })
-	each := func(folder string, do func(path string, info fs.FileInfo)) error {
-		err := filepath.WalkDir(filepath.Join(dir, folder), func(p string, d fs.DirEntry, err error) error {
+	all, err := s.scan(now, age)
+	if err != nil {
+		return Collected{}, err
+	}
+	gone := choose(all, s.mark(all.baselines), now, age, limit)
+	done := Collected{Results: len(gone.results), Left: gone.left}
+	for _, f := range slices.Concat(gone.results, gone.blobs) {
+		done.Bytes += f.size
+	}
+	if !dry {
+		for _, f := range slices.Concat(all.old, gone.results, gone.blobs) {
+			_ = os.Remove(f.path)
+		}
+		for _, tree := range all.goneTrees {
+			_ = os.RemoveAll(tree)
+		}
+	}
+	return done, nil
+}
+
+// A held is a file of the store.
+type held struct {
+	path string
+	size int64
+	at   time.Time // of a result: when it was stored or used last
+	need []string  // of a result: hashes of its blobs; none: it is damaged
+}
+
+// holdings are the files of a store.
+type holdings struct {
+	results   []held
+	blobs     map[string]held // by hash
+	baselines []reapi.Digest  // the inputs of each
+	old       []held          // what goes, whatever else stays
+	goneTrees []string        // folders of trees whose roots are gone: what is known of them is of no use
+}
+
+// scan reads what the store has. What is not named as ours is not ours: somebody may have chosen a folder that has other
+// things too.
+func (s *store) scan(now time.Time, age time.Duration) (*holdings, error) {
+	all := &holdings{blobs: map[string]held{}, goneTrees: goneTrees(s.dir)}
+	note := func(p string, info fs.FileInfo, do func(f held)) {
+		switch {
+		case isTemp(info.Name()):
+			if now.Sub(info.ModTime()) > young {
+				all.old = append(all.old, held{path: p})
+			}
+		case info.Mode().IsRegular():
+			do(held{path: p, size: info.Size(), at: info.ModTime()})
+		}
+	}
+	each := func(folder string, do func(f held)) error {
+		err := filepath.WalkDir(filepath.Join(s.dir, folder), func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return nil //nolint:nilerr // removed meanwhile
 			}
-			if isTemp(d.Name()) {
-				if info, err := d.Info(); err == nil && now.Sub(info.ModTime()) > young {
-					old = append(old, p)
-				}
-				return nil
-			}
-			// What is not named as ours is not ours: somebody may have chosen a folder that has other things too.
-			if folder != "baselines" && folder != treesFolder && !reapi.IsHash(d.Name()) {
-				return nil
-			}
-			if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-				do(p, info)
+			if info, err := d.Info(); err == nil {
+				note(p, info, do)
 			}
 			return nil
 		})
@@ -92,91 +125,121 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 		}
 		return err
 	}
-	err := errors.Join(
-		each("cas", func(_ string, info fs.FileInfo) { blobs[info.Name()] = info }),
-		each("actions", func(p string, info fs.FileInfo) {
-			a := action{path: p, at: info.ModTime(), size: info.Size()}
-			if r, err := s.action(info.Name()); err == nil {
-				a.need = append(a.need, r.Log.Hash)
-				for _, f := range slices.Concat(r.Files, r.Beside) {
-					a.need = append(a.need, f.Digest.Hash)
-				}
-			}
-			actions = append(actions, a)
-		}),
-	)
-	if err != nil {
-		return done, err
-	}
-	used := map[string]bool{}
-	// What nobody used for long, of arguments and of roots that may be gone: there is no end of those. What is needed of
-	// outcomes is made of the records again. What is known of the tree of a root that is gone is of no use.
-	old = append(old, oldFiles(dir, "outcomes-*.json", now.Add(-age))...)
-	gone := goneTrees(dir)
-	need := func(p string, info fs.FileInfo) {
-		folder := filepath.Dir(p)
-		if filepath.Base(folder) != "baselines" || filepath.Ext(p) != ".json" || slices.Contains(gone, filepath.Dir(folder)) {
+	isOld := func(f held) bool { return now.Sub(f.at) > age }
+	ofTask := func(f held) {
+		if folder := filepath.Dir(f.path); filepath.Base(folder) != "baselines" || slices.Contains(all.goneTrees, filepath.Dir(folder)) {
 			return
 		}
-		var l baseline
-		if b, err := recordfile.Read(p, limitBlob); err == nil && json.Unmarshal(b, &l) == nil {
-			if l.Args && now.Sub(info.ModTime()) > age {
-				old = append(old, p)
+		switch filepath.Ext(f.path) {
+		case ".json":
+			l := &baseline{}
+			switch b, err := recordfile.Read(f.path, limitBlob); {
+			case err != nil || json.Unmarshal(b, l) != nil:
+			case l.Args && isOld(f): // there is no end of arguments
+				all.old = append(all.old, f)
+			default:
+				all.baselines = append(all.baselines, reapi.Digest{Hash: l.Inputs, Size: l.InputBytes})
+			}
+		case ".left":
+			// The task is gone or failed long ago. Without the file what it left counts as somebody's, and is kept.
+			if isOld(f) && isLeft(f.path) {
+				all.old = append(all.old, f)
+			}
+		}
+	}
+	err := errors.Join(
+		each("cas", func(f held) {
+			if name := filepath.Base(f.path); reapi.IsHash(name) && f.path == s.blob(name) {
+				all.blobs[name] = f
+			}
+		}),
+		each("actions", func(f held) {
+			name := filepath.Base(f.path)
+			if !reapi.IsHash(name) || f.path != s.actionPath(name) {
 				return
 			}
-			s.directories(reapi.Digest{Hash: l.Inputs, Size: l.InputBytes}, used)
-		}
+			if r, err := s.action(name); err == nil {
+				f.need = append(f.need, r.Log.Hash)
+				for _, file := range slices.Concat(r.Files, r.Beside) {
+					f.need = append(f.need, file.Digest.Hash)
+				}
+			}
+			all.results = append(all.results, f)
+		}),
+		each("baselines", ofTask), each(treesFolder, ofTask),
+		each("reads", func(f held) { // those of a task are noted as used by each run that has the task
+			if isOld(f) && filepath.Ext(f.path) == ".json" && readSetsIn(f.path) != nil {
+				all.old = append(all.old, f)
+			}
+		}),
+	)
+	all.old = append(all.old, slices.DeleteFunc(oldFiles(s.dir, tempPrefix+"*", now.Add(-young)), func(f held) bool {
+		return !isTemp(filepath.Base(f.path))
+	})...)
+	all.old = append(all.old, slices.DeleteFunc(oldFiles(s.dir, keyPrefix+"*", now.Add(-young)), func(f held) bool {
+		_, ours := process.MakerOf(filepath.Base(f.path), keyPrefix)
+		return !ours
+	})...)
+	// What nobody used for long, of roots that may be gone. What is needed of outcomes is made of the records again.
+	all.old = append(all.old, oldFiles(s.dir, "outcomes-*.json", now.Add(-age))...)
+	return all, err
+}
+
+// isLeft reports whether a file has what store.putLeft writes.
+func isLeft(path string) bool {
+	var made map[string]string
+	b, err := recordfile.Read(path, limitBlob)
+	return err == nil && json.Unmarshal(b, &made) == nil
+}
+
+// mark returns the hashes of the blobs that baselines need.
+func (s *store) mark(baselines []reapi.Digest) map[string]bool {
+	used := map[string]bool{}
+	for _, d := range baselines {
+		s.directories(d, used)
 	}
-	if err := errors.Join(each("baselines", need), each(treesFolder, need)); err != nil {
-		return done, err
-	}
-	var sum int64
+	return used
+}
+
+// A choice is what Collect removes, and how many bytes stay.
+type choice struct {
+	results, blobs []held
+	left           int64
+}
+
+// choose returns which results go, the newest first, and then which blobs. used are the blobs that stay in any case.
+func choose(all *holdings, used map[string]bool, now time.Time, age time.Duration, limit int64) (gone choice) {
+	used = maps.Clone(used)
 	for name := range used {
-		if info := blobs[name]; info != nil {
-			sum += info.Size()
-		}
+		gone.left += all.blobs[name].size
 	}
-	remove := func(path string, size int64) {
-		done.Bytes += size
-		if !dry {
-			_ = os.Remove(path)
-		}
-	}
-	for _, p := range old {
-		remove(p, 0)
-	}
-	if !dry {
-		for _, p := range gone {
-			_ = os.RemoveAll(p)
-		}
-	}
-	slices.SortFunc(actions, func(a, b action) int { return b.at.Compare(a.at) }) // the newest first
-	for _, a := range actions {
-		more := a.size
-		for _, name := range a.need {
-			if info := blobs[name]; info != nil && !used[name] {
-				more += info.Size()
+	newest := slices.SortedFunc(slices.Values(all.results), func(a, b held) int { return b.at.Compare(a.at) })
+	for _, r := range newest {
+		more := r.size
+		for _, name := range r.need {
+			if !used[name] {
+				more += all.blobs[name].size
 			}
 		}
-		if now.Sub(a.at) > age || sum+more > limit || len(a.need) == 0 {
-			done.Results++
-			remove(a.path, a.size)
+		if now.Sub(r.at) > age || gone.left+more > limit || len(r.need) == 0 {
+			gone.results = append(gone.results, r)
 			continue
 		}
-		sum += more
-		for _, name := range a.need {
+		gone.left += more
+		for _, name := range r.need {
 			used[name] = true
 		}
 	}
-	for name, info := range blobs {
-		if !used[name] && now.Sub(info.ModTime()) > young {
-			remove(s.blob(name), info.Size())
-		} else if !used[name] {
-			sum += info.Size()
+	for name, b := range all.blobs {
+		switch {
+		case used[name]:
+		case now.Sub(b.at) > young:
+			gone.blobs = append(gone.blobs, b)
+		default:
+			gone.left += b.size
 		}
 	}
-	done.Left = sum
-	return done, nil
+	return gone
 }
 
 // tempPrefix is what a file is called before it is whole: see recordfile.Write.
@@ -208,11 +271,11 @@ func goneTrees(dir string) (gone []string) {
 }
 
 // oldFiles returns the files in dir whose names match a pattern and that were written last before a time.
-func oldFiles(dir, pattern string, before time.Time) (all []string) {
+func oldFiles(dir, pattern string, before time.Time) (all []held) {
 	found, _ := filepath.Glob(filepath.Join(files.EscapeAll([]string{dir})[0], pattern))
 	for _, p := range found {
 		if info, err := os.Lstat(p); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
-			all = append(all, p)
+			all = append(all, held{path: p})
 		}
 	}
 	return all

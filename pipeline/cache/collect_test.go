@@ -13,6 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
 )
 
 // Old results go, then what nothing needs; what is not the cache's own stays, and what stays is still a hit.
@@ -67,6 +68,118 @@ func TestCollect(t *testing.T) {
 	p.want("t hit")(p.run())
 	if did, err = Collect(p.dir, later, MaxAge, 0, false); err != nil || did.Results != 1 {
 		t.Errorf("beyond the limit: %+v, %v", did, err)
+	}
+}
+
+// What is known of tasks that are gone goes after a while, and what a killed process left half made; what is not ours stays.
+func TestCollectWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "cache")
+	s := &store{dir: dir}
+	_, err := s.open(true)
+	must(t, err)
+	must(t, s.putReadSet("old", reads.Set{Files: []string{"a"}}))
+	must(t, s.putReadSet("new", reads.Set{Files: []string{"a"}}))
+	must(t, s.putLeft("old", map[string]string{"out": "x"}))
+	must(t, s.putLeft("new", map[string]string{"out": "x"}))
+	write := func(name, text string) string {
+		at := filepath.Join(dir, name)
+		must(t, os.WriteFile(at, []byte(text), 0o600))
+		return at
+	}
+	key := write(process.TempName(keyPrefix), "")
+	gone := []string{s.readsPath("old"), s.leftPath("old"), key}
+	kept := []string{
+		s.readsPath("new"), s.leftPath("new"), write("key-notes", ""), write("reads/notes.json", `{"lane": 1}`),
+		write("baselines/notes.left", "over from lunch"), filepath.Join(dir, "key"),
+	}
+	for _, at := range append(slices.Clone(gone), kept[2:]...) {
+		must(t, os.Chtimes(at, time.Now(), time.Now().Add(-2*MaxAge)))
+	}
+	_, err = Collect(dir, time.Now(), MaxAge, MaxBytes, true)
+	must(t, err)
+	if slices.ContainsFunc(gone, func(at string) bool { return !fileExists(at) }) {
+		t.Error("a dry run removed something")
+	}
+	_, err = Collect(dir, time.Now(), MaxAge, MaxBytes, false)
+	must(t, err)
+	for _, at := range gone {
+		if fileExists(at) {
+			t.Errorf("%s stays for ever", at)
+		}
+	}
+	for _, at := range kept {
+		if !fileExists(at) {
+			t.Errorf("%s is gone", at)
+		}
+	}
+}
+
+// What a task reads is kept as long as there are runs that have the task.
+func TestReadsInUse(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Auto: true})
+	s := &store{dir: p.dir}
+	must(t, s.putReadSet("t", reads.Set{Files: []string{"a"}}))
+	old := time.Now().Add(-2 * MaxAge)
+	for _, peek := range []bool{true, false} {
+		must(t, os.Chtimes(s.readsPath("t"), old, old))
+		c := p.cache(func(c *Cache) { c.Peek = peek })
+		must(t, c.open())
+		must(t, c.Close())
+		_, err := Collect(p.dir, time.Now(), MaxAge, MaxBytes, peek)
+		must(t, err)
+		if info, err := os.Stat(s.readsPath("t")); err != nil || info.ModTime().Equal(old) != peek {
+			t.Errorf("peek %v: %v, %v", peek, info, err)
+		}
+	}
+}
+
+// The newest results stay, within the limit; a blob stays that one of them or a baseline needs, or that is young.
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	before := func(d time.Duration) time.Time { return now.Add(-d) }
+	all := &holdings{
+		results: []held{
+			{path: "second", size: 1, at: before(2 * time.Hour), need: []string{"b", "c"}},
+			{path: "first", size: 1, at: before(time.Hour), need: []string{"a", "b"}},
+			{path: "old", size: 1, at: before(48 * time.Hour), need: []string{"a"}},
+			{path: "damaged", size: 1, at: before(time.Minute)},
+		},
+		blobs: map[string]held{},
+	}
+	for _, name := range []string{"a", "b", "c", "input", "orphan"} {
+		all.blobs[name] = held{path: name, size: 10, at: before(3 * time.Hour)}
+	}
+	all.blobs["fresh"] = held{path: "fresh", size: 10, at: before(time.Minute)}
+	used := map[string]bool{"input": true}
+	for _, tt := range []struct {
+		what  string
+		limit int64
+		gone  string
+		left  int64
+	}{
+		{"all fit", 100, "damaged old orphan", 10 + 21 + 11 + 10},
+		{"one fits", 31, "damaged second old c orphan", 10 + 21 + 10},
+		{"none fits", 0, "damaged first second old a b c orphan", 10 + 10},
+	} {
+		got := choose(all, used, now, 24*time.Hour, tt.limit)
+		var names []string
+		for _, f := range got.results {
+			names = append(names, f.path)
+		}
+		slices.SortFunc(got.blobs, func(a, b held) int { return strings.Compare(a.path, b.path) })
+		for _, f := range got.blobs {
+			names = append(names, f.path)
+		}
+		if gone := strings.Join(names, " "); gone != tt.gone || got.left != tt.left {
+			t.Errorf("%s: gone %s, left %d; want %s, %d", tt.what, gone, got.left, tt.gone, tt.left)
+		}
+	}
+	if len(used) != 1 {
+		t.Error("what is used was changed")
 	}
 }
 

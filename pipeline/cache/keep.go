@@ -82,7 +82,7 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 		return nil
 	}
 	if e.task.Auto {
-		if e.NotStored = c.settle(ctx, e, s, inputs, root); e.NotStored != "" {
+		if e.NotStored = c.rekey(ctx, e, s, inputs, root); e.NotStored != "" {
 			return nil
 		}
 	}

@@ -38,8 +38,11 @@ func (s *store) readsPath(task string) string {
 }
 
 // readSets returns the sets of a task; nil if there are none.
-func (s *store) readSets(task string) []reads.Set {
-	b, err := recordfile.Read(s.readsPath(task), limitReadSets)
+func (s *store) readSets(task string) []reads.Set { return readSetsIn(s.readsPath(task)) }
+
+// readSetsIn returns the sets of a file; nil if it has none.
+func readSetsIn(path string) []reads.Set {
+	b, err := recordfile.Read(path, limitReadSets)
 	var all readSets
 	if err != nil || json.Unmarshal(b, &all) != nil || all.Version != readSetsVersion {
 		return nil
@@ -109,8 +112,8 @@ func inputsOf(e *Entry, s *reads.Seen) *reads.Set {
 	return &s.Set
 }
 
-// settle gives a task that has passed the key that belongs to what it read. It returns why that could not be stored, or "".
-func (c *Cache) settle(ctx context.Context, e *Entry, s *reads.Seen, inputs []reapi.File, root reapi.Digest) string {
+// rekey gives a task that has passed the key that belongs to what it read. It returns why that could not be stored, or "".
+func (c *Cache) rekey(ctx context.Context, e *Entry, s *reads.Seen, inputs []reapi.File, root reapi.Digest) string {
 	d, err := c.Describe(e.task)
 	if err != nil {
 		return err.Error()

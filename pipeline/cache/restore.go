@@ -35,7 +35,7 @@ func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, 
 	}
 	if err != nil {
 		e.Result = Miss
-		e.Why = c.differences(ctx, e.task, &e.made, e.inputs, err)
+		e.Why = c.differences(e.task, &e.made, e.inputs, err)
 		return nil, "", 0, err
 	}
 	return log, e.found.Run, time.Duration(e.found.Took) * time.Millisecond, nil
@@ -51,7 +51,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	c.store.used(e.Key)
+	c.store.touch(c.store.actionPath(e.Key))
 	if c.passes.key(c.baselineName(e.task)) == e.Key && c.asMade(v, e) {
 		return nil
 	}

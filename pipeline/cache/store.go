@@ -190,11 +190,11 @@ func (s *store) action(key string) (reapi.Result, error) {
 	return r, nil
 }
 
-// used notes that a result was used now, so that Collect keeps it.
-func (s *store) used(key string) {
+// touch notes that a result, or the sets of what a task reads, were used now, so that Collect keeps them.
+func (s *store) touch(path string) {
 	now := time.Now()
-	if info, err := os.Lstat(s.actionPath(key)); err == nil && now.Sub(info.ModTime()) > time.Hour {
-		_ = os.Chtimes(s.actionPath(key), now, now) // else it is removed a little earlier
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && now.Sub(info.ModTime()) > time.Hour {
+		_ = os.Chtimes(path, now, now) // else it is removed a little earlier
 	}
 }
 
@@ -315,6 +315,9 @@ func (s *store) open(stored bool) ([]byte, error) {
 	return s.secretKey(stored)
 }
 
+// keyPrefix is what a key is called before it is linked to its name, with the process that makes it.
+const keyPrefix = "key-"
+
 // secretKey returns the key with which values are hashed: a digest of a short value alone would give it away.
 // Without one, a new one is stored, or only returned.
 func (s *store) secretKey(stored bool) ([]byte, error) {
@@ -331,7 +334,7 @@ func (s *store) secretKey(stored bool) ([]byte, error) {
 		}
 		b := make([]byte, 32)
 		_, _ = rand.Read(b) // never fails
-		temp := filepath.Join(s.dir, process.TempName("key-"))
+		temp := filepath.Join(s.dir, process.TempName(keyPrefix))
 		if err := os.WriteFile(temp, b, 0o600); err != nil {
 			return nil, err
 		}

@@ -16,8 +16,45 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
+// A difference is one thing that decides the result of a task and is not as it was.
+type difference struct {
+	path    string // of an input; that of a folder with several files ends with /; empty: it is no input
+	what    string // how the input differs, or what else differs, and how
+	program string // the path of a program of the project that is another one; empty: it is none
+	maker   string // the dependency whose output the input is; empty: none
+}
+
+// How an input differs.
+const (
+	isNew       = "is new"
+	isGone      = "is gone"
+	isChanged   = "changed"
+	isOtherMode = "changed its mode"
+)
+
+// String returns the line that a person reads.
+func (d difference) String() string {
+	text := d.what
+	if d.path != "" {
+		text = d.path + " " + d.what
+	}
+	if d.maker != "" {
+		text += ", an output of " + d.maker
+	}
+	return text
+}
+
+// lines returns the text of each difference.
+func lines(all []difference) []string {
+	var said []string
+	for _, d := range all {
+		said = append(said, d.String())
+	}
+	return said
+}
+
 // differences returns why a task misses: found is the error with which its result was looked for.
-func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, inputs []reapi.File, found error) []string {
+func (c *Cache) differences(t *pipeline.Task, now *baseline, inputs []reapi.File, found error) []string {
 	switch {
 	case errors.Is(found, errExpired):
 		return []string{fmt.Sprintf("older than the ttl of %v", t.Cache.TTL)}
@@ -36,7 +73,7 @@ func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, 
 	if last.Key == now.Key {
 		return []string{"entry missing"}
 	}
-	why := c.compare(t, &last.MadeOf, &now.MadeOf, inputs)
+	why := lines(c.compare(t, &last.MadeOf, &now.MadeOf, inputs))
 	if len(why) == 0 {
 		why = append(why, "the inputs changed")
 	}
@@ -45,72 +82,87 @@ func (c *Cache) differences(_ context.Context, t *pipeline.Task, now *baseline, 
 
 // compare returns what differs between what a task was made of and what it is made of now, with the inputs that it has
 // now. It returns nothing when nothing differs.
-func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []reapi.File) (why []string) {
+func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []reapi.File) (why []difference) {
 	if last.KeyID != now.KeyID {
-		return []string{"the key of the cache changed"}
+		return []difference{{what: "the key of the cache changed"}}
 	}
 	if last.Command != now.Command {
 		if t.Agent != nil {
-			why = append(why, "stdout_to")
+			why = append(why, difference{what: "stdout_to"})
 		} else {
-			why = append(why, "command")
+			why = append(why, difference{what: "command"})
 		}
 	}
-	why = append(why, changedPairs(last.Platform, now.Platform, func(name string) string {
-		if strings.HasPrefix(name, "program ") {
-			if last.Command != now.Command && (last.Platform[name] == "" || now.Platform[name] == "") {
-				return "" // the command says that already
-			}
-			return name + ": another program"
+	for _, name := range changedNames(last.Platform, now.Platform) {
+		program, ok := strings.CutPrefix(name, "program ")
+		if ok && last.Command != now.Command && (last.Platform[name] == "" || now.Platform[name] == "") {
+			continue // the command says that already
 		}
-		if tool, ok := strings.CutPrefix(name, "tool "); ok {
-			return "program " + tool + ": another version"
+		d := difference{what: platformText(name, last.Platform[name], now.Platform[name])}
+		if ok && strings.Contains(program, "/") {
+			d.program = path.Join(t.Dir, program)
 		}
-		if service, ok := strings.CutPrefix(name, "service "); ok {
-			return "service " + pipeline.ShownName(service) + " changed"
-		}
-		if a, b := last.Platform[name], now.Platform[name]; strings.HasPrefix(name, "agent ") && (reapi.IsHash(a) || reapi.IsHash(b) || a == "" || b == "") {
-			return name + " changed"
-		}
-		switch name {
-		case "reads":
-			return "it read other files"
-		case "strict":
-			return "strict"
-		}
-		return fmt.Sprintf("%s was %s, is %s", name, last.Platform[name], now.Platform[name])
-	})...)
-	why = append(why, changedPairs(last.Env, now.Env, func(name string) string {
-		_, before := last.Env[name]
-		_, after := now.Env[name]
-		a, shownBefore := last.Shown[name]
-		b, shownAfter := now.Shown[name]
-		switch {
-		case !before:
-			return "env " + name + " is new"
-		case !after:
-			return "env " + name + " is gone"
-		case shownBefore && shownAfter:
-			return fmt.Sprintf("env %s was %s, is %s", name, a, b)
-		}
-		return "env " + name + " changed"
-	})...)
+		why = append(why, d)
+	}
+	for _, name := range changedNames(last.Env, now.Env) {
+		why = append(why, difference{what: envText(name, last, now)})
+	}
 	if last.Inputs != now.Inputs {
 		folders := map[string]reapi.Digest{}
 		reapi.Directories(inputs, func(dir string, d reapi.Digest, _ []byte) { folders[dir] = d })
 		paths := c.changedPaths(reapi.Digest{Hash: last.Inputs, Size: last.InputBytes}, "", inputs, folders)
-		why = slices.DeleteFunc(why, func(said string) bool { return slices.Contains(paths, programPath(t, said)+" changed") })
-		for i, p := range paths {
-			if by := c.maker(t, pathOf(p)); by != "" {
-				paths[i] = fmt.Sprintf("%s, an output of %s", p, by)
-			}
+		why = slices.DeleteFunc(why, func(d difference) bool { // the input says that already
+			return d.program != "" && slices.Contains(paths, difference{path: d.program, what: isChanged})
+		})
+		for i := range paths {
+			paths[i].maker = c.maker(t, strings.TrimSuffix(paths[i].path, "/"))
 		}
 		why = append(why, paths...)
 		if len(paths) >= mostPaths {
-			why = append(why, "further paths, which are not listed")
+			why = append(why, difference{what: "further paths, which are not listed"})
 		}
 	}
 	return why
+}
+
+// platformText tells how a value of the platform differs.
+func platformText(name, was, is string) string {
+	if strings.HasPrefix(name, "program ") {
+		return name + ": another program"
+	}
+	if tool, ok := strings.CutPrefix(name, "tool "); ok {
+		return "program " + tool + ": another version"
+	}
+	if service, ok := strings.CutPrefix(name, "service "); ok {
+		return "service " + pipeline.ShownName(service) + " changed"
+	}
+	if strings.HasPrefix(name, "agent ") && (reapi.IsHash(was) || reapi.IsHash(is) || was == "" || is == "") {
+		return name + " changed"
+	}
+	switch name {
+	case "reads":
+		return "it read other files"
+	case "strict":
+		return "strict"
+	}
+	return fmt.Sprintf("%s was %s, is %s", name, was, is)
+}
+
+// envText tells how a variable differs: with its values, where PIPELINE.hcl shows both.
+func envText(name string, last, now *record.MadeOf) string {
+	_, before := last.Env[name]
+	_, after := now.Env[name]
+	was, shownBefore := last.Shown[name]
+	is, shownAfter := now.Shown[name]
+	switch {
+	case !before:
+		return "env " + name + " is new"
+	case !after:
+		return "env " + name + " is gone"
+	case shownBefore && shownAfter:
+		return fmt.Sprintf("env %s was %s, is %s", name, was, is)
+	}
+	return "env " + name + " changed"
 }
 
 // Against returns what differs between what a task was made of in a recorded run and what it is made of now: a line
@@ -129,27 +181,7 @@ func (c *Cache) Against(ctx context.Context, t *pipeline.Task, was *record.MadeO
 	if err != nil {
 		return nil, err
 	}
-	return c.compare(t, was, &now.MadeOf, inputs), nil
-}
-
-// programPath returns the path of a program in the project that is said to have changed, or "".
-func programPath(t *pipeline.Task, said string) string {
-	name, ok := strings.CutSuffix(said, ": another program")
-	name, program := strings.CutPrefix(name, "program ")
-	if !ok || !program || !strings.Contains(name, "/") {
-		return ""
-	}
-	return path.Join(t.Dir, name)
-}
-
-// pathOf returns the path of what changedPaths says.
-func pathOf(said string) string {
-	for _, what := range []string{" is new", " is gone", " changed its mode", " changed"} {
-		if p, ok := strings.CutSuffix(said, what); ok {
-			return strings.TrimSuffix(p, "/")
-		}
-	}
-	return said
+	return lines(c.compare(t, was, &now.MadeOf, inputs)), nil
 }
 
 // maker returns the name of the dependency whose output a path is, or "".
@@ -162,22 +194,18 @@ func (c *Cache) maker(t *pipeline.Task, p string) string {
 	return ""
 }
 
-// changedPairs calls say for the names whose values differ, in order.
-func changedPairs(was, is map[string]string, say func(string) string) (all []string) {
-	names := map[string]bool{}
-	for n := range was {
-		names[n] = true
+// changedNames returns the names whose values differ, in order.
+func changedNames(was, is map[string]string) (all []string) {
+	names := maps.Clone(was)
+	if names == nil {
+		names = map[string]string{}
 	}
-	for n := range is {
-		names[n] = true
-	}
+	maps.Copy(names, is)
 	for _, n := range slices.Sorted(maps.Keys(names)) {
 		a, before := was[n]
 		b, after := is[n]
 		if a != b || before != after {
-			if said := say(n); said != "" {
-				all = append(all, said)
-			}
+			all = append(all, n)
 		}
 	}
 	return all
@@ -188,25 +216,25 @@ const mostPaths = 10_000
 
 // changedPaths compares a Directory of the store, which is at prefix, with the files that are there now. folders are the
 // digests of all folders now, by their paths.
-func (c *Cache) changedPaths(was reapi.Digest, prefix string, now []reapi.File, folders map[string]reapi.Digest) []string {
+func (c *Cache) changedPaths(was reapi.Digest, prefix string, now []reapi.File, folders map[string]reapi.Digest) []difference {
 	b, err := c.store.get(was)
 	var old []reapi.Node
 	if err == nil {
 		old, err = reapi.DecodeDirectory(b)
 	}
 	if err != nil {
-		return []string{prefix + "** changed"}
+		return []difference{{path: prefix + "**", what: isChanged}}
 	}
-	var all []string
+	var all []difference
 	heads := headsOf(now, len(prefix))
 	for len(all) < mostPaths && (len(old) > 0 || len(heads) > 0) {
 		switch {
 		case len(heads) == 0 || len(old) > 0 && old[0].Path < heads[0].name:
-			all = append(all, prefix+c.nodeText(old[0])+" is gone")
+			all = append(all, difference{path: prefix + c.nodeText(old[0]), what: isGone})
 			old = old[1:]
 			continue
 		case len(old) == 0 || heads[0].name < old[0].Path:
-			all = append(all, heads[0].textAt(prefix)+" is new")
+			all = append(all, difference{path: heads[0].textAt(prefix), what: isNew})
 			heads = heads[1:]
 			continue
 		}
@@ -214,15 +242,15 @@ func (c *Cache) changedPaths(was reapi.Digest, prefix string, now []reapi.File, 
 		old, heads = old[1:], heads[1:]
 		switch {
 		case h.folder != (o.Below.Hash != ""):
-			all = append(all, prefix+h.name+" changed")
+			all = append(all, difference{path: prefix + h.name, what: isChanged})
 		case h.folder:
 			if folders[prefix+h.name] != o.Below {
 				all = append(all, c.changedPaths(o.Below, prefix+h.name+"/", h.files, folders)...)
 			}
 		case h.files[0].Digest != o.Digest || h.files[0].Link != o.Link:
-			all = append(all, prefix+h.name+" changed")
+			all = append(all, difference{path: prefix + h.name, what: isChanged})
 		case h.files[0].Executable != o.Executable:
-			all = append(all, prefix+h.name+" changed its mode")
+			all = append(all, difference{path: prefix + h.name, what: isOtherMode})
 		}
 	}
 	return all

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
-	"github.com/async-pipeline/async-pipeline/internal/lazily"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
@@ -21,9 +20,6 @@ type (
 	Event = journal.Event
 	Field = journal.Field
 )
-
-// idPattern matches the ids of runs; a folder of another name is not ours.
-var idPattern = lazily.Regexp(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
 
 // tick is the unit of the last part of an id: 1/65536 s, rounded up so that each step gives another id.
 const tick = time.Second/65536 + 1

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -16,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 )
@@ -173,8 +173,7 @@ func (l *LogWriter) digest() *string {
 		return nil
 	}
 	l.hash(nil)
-	d := "sha256:" + hex.EncodeToString(l.sum.Sum(nil))
-	return &d
+	return new(digest.Text(l.sum.Sum(nil)))
 }
 
 // publish writes the log from the ring: a line with the number of missing bytes, if any, and the end of the output.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/journal"
 )
 
 // gone is the prefix of the name of a run that is being removed. It is not the name of a run, so what a crash leaves
@@ -78,7 +80,7 @@ func sweep(runs *os.Root) error {
 	names, err := dir.Readdirnames(-1)
 	errs := []error{err, dir.Close()}
 	for _, name := range names {
-		if id, ok := strings.CutPrefix(name, gone); ok && idPattern().MatchString(id) {
+		if id, ok := strings.CutPrefix(name, gone); ok && journal.IsRun(id) {
 			errs = append(errs, runs.RemoveAll(name))
 		}
 	}

@@ -57,8 +57,8 @@ func (d *Draft) PutReceipt(r *Receipt) (digest string, err error) {
 	return digest, WriteFile(path, b, false)
 }
 
-// ReadReceipt reads the receipt of a task of the run in a folder, which may have no verdict. The error is fs.ErrNotExist where the run has none: the task has no inputs, or
-// was not looked at.
+// ReadReceipt reads the receipt of a task of the run in a folder, which may have no verdict. The error is fs.ErrNotExist
+// where the run has none: the task has no inputs, or was not looked at.
 func ReadReceipt(runDir, task string) (*Receipt, error) {
 	b, err := readFile(runDir, receiptFile(task), recordfile.MaxJSON)
 	if err != nil {

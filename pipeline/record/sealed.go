@@ -92,16 +92,13 @@ func ReadGraph(runDir string) ([]Node, error) {
 	return g.Tasks, nil
 }
 
-// packFile returns the path of a task's context pack in the run's folder.
-func packFile(task string) string { return "context/" + filename.Of(task) + ".json" }
-
 // WriteContext stores the context pack of a failed task. A link in the place of one of our folders is an error.
 func (s *Sealed) WriteContext(task string, pack []byte) error {
 	runs := filepath.Dir(s.Dir)
 	if err := recordfile.NoLinks(filepath.Dir(runs), runs, s.Dir); err != nil {
 		return err
 	}
-	path := filepath.Join(s.Dir, packFile(task))
+	path := filepath.Join(s.Dir, filename.OfPack(task))
 	if err := folder(filepath.Dir(path)); err != nil {
 		return err
 	}
@@ -113,7 +110,7 @@ func (s *Sealed) Context(task string) ([]byte, error) {
 	if err := recordfile.NoLinks(filepath.Join(s.Dir, "context")); err != nil {
 		return nil, err
 	}
-	return readFile(s.Dir, packFile(task), recordfile.MaxJSON)
+	return readFile(s.Dir, filename.OfPack(task), recordfile.MaxJSON)
 }
 
 // Tail returns the last max bytes of a task's log, less when it has less; nothing when the task has no log. A log

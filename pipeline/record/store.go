@@ -82,7 +82,7 @@ func (s *Store) ids() ([]string, error) {
 	}
 	var ids []string
 	for _, e := range entries {
-		if idPattern().MatchString(e.Name()) {
+		if journal.IsRun(e.Name()) {
 			ids = append(ids, e.Name())
 		}
 	}

@@ -165,7 +165,7 @@ func (w *Watch) use(c *pipeline.Config, g *pipeline.Graph, files []string) {
 func (w *Watch) spread(runs map[string]bool, lost bool) {
 	for _, t := range w.tasks { // dependencies come first
 		was, known := w.ended[t.Name]
-		failFast := was.Reason != nil && *was.Reason == "fail_fast"
+		failFast := was.Reason != nil && *was.Reason == string(pipeline.FailFast)
 		if lost && t.HasInputs() || !known || was.Status == record.Cancelled || was.Status == record.Skipped && failFast ||
 			slices.ContainsFunc(t.DependsOn, func(d string) bool { return runs[d] }) {
 			runs[t.Name] = true

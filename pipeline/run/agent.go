@@ -20,6 +20,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -115,7 +116,7 @@ func (w *walker) answerable(ctx context.Context, t *pipeline.Task) error {
 	var tracked bool
 	if err == nil {
 		var rel string
-		if rel, err = filepath.Rel(repo.Top, realPath(w.r.Config.Root)); err == nil {
+		if rel, err = filepath.Rel(repo.Top, sandbox.Resolved(w.r.Config.Root)); err == nil {
 			tracked, err = repo.Tracks(ctx, path.Join(filepath.ToSlash(rel), to))
 		}
 	}

@@ -25,7 +25,7 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 	if c == nil || ctx.Err() != nil {
 		return record.Task{}, false, nil
 	}
-	if d := w.absent(t); d != nil {
+	if d := w.missingService(t); d != nil {
 		return record.Task{}, false, &cache.Entry{Result: cache.Off, Why: []string{fmt.Sprintf("the service %s, which it needs, is not of this run", pipeline.ShownName(d.Name))}}
 	}
 	started := time.Now()
@@ -78,7 +78,7 @@ func (w *walker) store(ctx context.Context, t *pipeline.Task, e *cache.Entry, go
 		return
 	}
 	w.r.Cache.Ran(t)
-	dead := w.dead(t)
+	dead := w.failedService(t)
 	switch {
 	case e != nil && dead != nil: // the key does not tell what it was made of
 		if got.Status == record.Passed {

@@ -2,12 +2,11 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"time"
 
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -96,8 +95,7 @@ func Fingerprint(t *pipeline.Task, secrets *redact.Set) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(secrets.Bytes(b))
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
+	return digest.Of(secrets.Bytes(b)), nil
 }
 
 // withoutSecrets returns a copy of a task in which every text shows the names of its secrets in place of their values.

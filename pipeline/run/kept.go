@@ -26,7 +26,7 @@ type Kept struct {
 
 	mu   sync.Mutex
 	all  []*instance          // that were started; those that need others come after these
-	past map[string]*instance // by name, those that were ended because of another one, and printed what no run was given
+	past map[string]*instance // by name: ended because one that they need was replaced; the next run is given what they printed since the last
 }
 
 // An instance is a service that was started, apart from the runs that use it.

@@ -22,7 +22,7 @@ func OrphansOf(store *record.Store) func(sandbox.Process) bool {
 			made = store.Made(p.Runner)
 			known[p.Runner] = made
 		}
-		return made || RootAbove(p.Dir) == realPath(store.Root)
+		return made || RootAbove(p.Dir) == sandbox.Resolved(store.Root)
 	}
 }
 
@@ -31,7 +31,7 @@ func RootAbove(dir string) string {
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
-	for at := realPath(dir); ; at = filepath.Dir(at) {
+	for at := sandbox.Resolved(dir); ; at = filepath.Dir(at) {
 		if info, err := os.Lstat(filepath.Join(at, ".async")); err == nil && info.IsDir() {
 			return at
 		}
@@ -39,14 +39,6 @@ func RootAbove(dir string) string {
 			return ""
 		}
 	}
-}
-
-// realPath returns a path without links, if it exists.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
 }
 
 // endTime is how long the supervisors of a killed run may take to end its processes.

@@ -38,7 +38,7 @@ type Run struct {
 	Cache    *cache.Cache
 	CacheOff string // why there is none, as tasks with inputs record it: the flag that was typed
 
-	// Agent does the tasks that an agent does; nil: they fail. The package above hooks that it comes from is not known here.
+	// Agent does the tasks that an agent does; nil: they fail. The command makes it from hooks/agenttask, which this package does not import.
 	Agent     AskAgent
 	AgentsOff bool // they are left out unless the cache has their results
 

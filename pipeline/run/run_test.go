@@ -600,9 +600,9 @@ func TestNoServiceAfterFailure(t *testing.T) {
 	w := r.walker(begin(t, r))
 	w.ctx = t.Context()
 	w.first = "other"
-	close(w.given)
-	s := w.serve(t.Context(), user)
-	if s == nil || s.t.Name != "db" || s.hasFailed() || str(w.guilty()) != "other" {
+	close(w.stopped)
+	s := w.startServices(t.Context(), user)
+	if s == nil || s.t.Name != "db" || s.hasFailed() || str(w.firstFailure()) != "other" {
 		t.Fatalf("%+v", s)
 	}
 	<-s.ended

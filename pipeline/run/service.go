@@ -70,9 +70,9 @@ func services(r *Run) map[string]*service {
 	return all
 }
 
-// serve makes the services ready that a task needs, and returns the first that is not, or nil: it has failed, or the
-// run is over. Those of a task are few, and those of the run are nil where it has none.
-func (w *walker) serve(ctx context.Context, t *pipeline.Task) *service {
+// startServices makes the services ready that a task needs, and returns the first that is not, or nil: it has failed, or the
+// run is over.
+func (w *walker) startServices(ctx context.Context, t *pipeline.Task) *service {
 	if w.services == nil {
 		return nil
 	}
@@ -90,22 +90,22 @@ func (w *walker) admit(ctx context.Context, t *pipeline.Task) error {
 	if w.services == nil {
 		return nil
 	}
-	if !w.answered(ctx, t) {
-		if s := w.serve(ctx, t); s != nil && s.hasFailed() {
+	if !w.isCached(ctx, t) {
+		if s := w.startServices(ctx, t); s != nil && s.hasFailed() {
 			return &pipeline.Blocked{By: s.t.Name, Reason: pipeline.Dependency}
 		}
 	}
 	if ctx.Err() != nil {
 		return &pipeline.Blocked{Reason: pipeline.Signal}
 	}
-	if w.givenUp() {
+	if w.isStopped() {
 		return &pipeline.Blocked{By: w.first, Reason: pipeline.FailFast}
 	}
 	return nil
 }
 
-// answered reports whether the cache has the result of a task that needs services, which then need not run.
-func (w *walker) answered(ctx context.Context, t *pipeline.Task) bool {
+// isCached reports whether the cache has the result of a task that needs services, which then need not run.
+func (w *walker) isCached(ctx context.Context, t *pipeline.Task) bool {
 	if w.r.Cache == nil || len(w.r.Config.Services(t)) == 0 {
 		return false
 	}
@@ -127,7 +127,7 @@ func (w *walker) ready(ctx context.Context, s *service) bool {
 	select {
 	case <-s.up:
 	case <-ctx.Done():
-	case <-w.given:
+	case <-w.stopped:
 	}
 	return s.isReady() && !s.hasFailed()
 }
@@ -142,14 +142,14 @@ func (s *service) hasFailed() bool {
 func (w *walker) run(ctx context.Context, s *service) {
 	defer close(s.ended)
 	defer s.stop(nil)
-	if d := w.serve(ctx, s.t); d != nil && d.hasFailed() {
-		s.settle(true)
+	if d := w.startServices(ctx, s.t); d != nil && d.hasFailed() {
+		s.announce(true)
 		w.skip(pipeline.End{Task: s.t, Reason: pipeline.Dependency, BlockedBy: d.t.Name})
 		return
 	}
 	made, exact := w.made(ctx, s)
-	if ctx.Err() != nil || w.givenUp() { // while it waited for another service
-		s.settle(false)
+	if ctx.Err() != nil || w.isStopped() { // while it waited for another service
+		s.announce(false)
 		reason := pipeline.Reason(record.NotNeeded)
 		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errRunEnded) {
 			reason = pipeline.Signal
@@ -163,7 +163,7 @@ func (w *walker) run(ctx context.Context, s *service) {
 	}
 	log, err := w.start(s.t, s.since)
 	if err != nil {
-		s.settle(true)
+		s.announce(true)
 		why := fmt.Sprintf("service %q was not started, as the run cannot be recorded: %v", s.t.Name, err)
 		_ = w.end(s.t, record.Task{Name: s.t.Name, Status: record.Failed, Error: &why})
 		return
@@ -176,7 +176,7 @@ func (w *walker) run(ctx context.Context, s *service) {
 		old.out.rest(out, w.r.Tasks.Redact.Bytes)
 	}
 	got := w.use(ctx, s, made, out)
-	s.settle(got.Status == record.Failed)
+	s.announce(got.Status == record.Failed)
 	if got.Status == record.Failed {
 		tail, _ := log.Tail(task.HintTail)
 		got.Hint = w.r.Tasks.Hint(s.t, tail)
@@ -191,8 +191,8 @@ func (w *walker) run(ctx context.Context, s *service) {
 	_ = w.end(s.t, got)
 }
 
-// settle tells who waits for a service that it is ready, or will never be: then it has failed, or the run is over.
-func (s *service) settle(failed bool) {
+// announce tells who waits for a service that it is ready, or will never be: then it has failed, or the run is over.
+func (s *service) announce(failed bool) {
 	s.mu.Lock()
 	s.failed = s.failed || failed
 	s.mu.Unlock()
@@ -228,14 +228,14 @@ func (w *walker) use(ctx context.Context, s *service, made string, out *output) 
 	watched := make(chan struct{})
 	if s.p != nil {
 		close(watched)
-		w.served(s, 0)
+		w.recordReady(s, 0)
 		s.p.out.use(out, w.r.Tasks.Redact.Bytes)
 	} else {
 		heard := w.launch(s, made, out)
 		go func() {
 			defer close(watched)
 			if w.watch(ctx, s, heard) && !s.p.over() {
-				w.served(s, time.Since(began).Milliseconds())
+				w.recordReady(s, time.Since(began).Milliseconds())
 			}
 		}()
 	}
@@ -288,7 +288,7 @@ func (w *walker) await(ctx context.Context, s *service) (goesOn bool, cause erro
 	select {
 	case <-s.p.exited:
 		if !s.wanted { // now, and not when its last process has ended: what needs it must neither start nor be stored
-			s.settle(true)
+			s.announce(true)
 		}
 		<-s.p.ended
 	case <-ctx.Done():
@@ -406,18 +406,18 @@ func (w *walker) endServices(ctx context.Context) {
 	}
 }
 
-// givenUp reports whether no task starts any more, as one has failed.
-func (w *walker) givenUp() bool {
+// isStopped reports whether no task starts any more, as one has failed.
+func (w *walker) isStopped() bool {
 	select {
-	case <-w.given:
+	case <-w.stopped:
 		return true
 	default:
 		return false
 	}
 }
 
-// guilty returns the first task that did not pass, nil where all did.
-func (w *walker) guilty() *string {
+// firstFailure returns the first task that did not pass, nil where all did.
+func (w *walker) firstFailure() *string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.first == "" {
@@ -433,8 +433,8 @@ func (w *walker) failed() bool {
 	return w.first != ""
 }
 
-// dead returns the first service of a task that has failed, or nil.
-func (w *walker) dead(t *pipeline.Task) *service {
+// failedService returns the first service of a task that has failed, or nil.
+func (w *walker) failedService(t *pipeline.Task) *service {
 	if w.services == nil {
 		return nil
 	}
@@ -446,8 +446,8 @@ func (w *walker) dead(t *pipeline.Task) *service {
 	return nil
 }
 
-// absent returns the first service that a task needs and that is not of this run (run --only), or nil.
-func (w *walker) absent(t *pipeline.Task) *pipeline.Task {
+// missingService returns the first service that a task needs and that is not of this run (run --only), or nil.
+func (w *walker) missingService(t *pipeline.Task) *pipeline.Task {
 	if !w.serves || !t.HasInputs() {
 		return nil
 	}

@@ -42,7 +42,7 @@ type walker struct {
 	history  *flake.History      // nil: there is no cache
 	services map[string]*service // of the run, by name
 	serves   bool                // PIPELINE.hcl has services
-	given    chan struct{}       // closed when no task starts any more, as one has failed; its name is first
+	stopped  chan struct{}       // closed when no task starts any more, as one has failed; its name is first
 
 	mu        sync.Mutex
 	done      map[string]record.Task // by name
@@ -54,7 +54,7 @@ type walker struct {
 }
 
 func (r *Run) walker(d *record.Draft) *walker {
-	w := &walker{r: r, d: d, services: services(r), given: make(chan struct{}), done: make(map[string]record.Task, len(r.Graph.Tasks()))}
+	w := &walker{r: r, d: d, services: services(r), stopped: make(chan struct{}), done: make(map[string]record.Task, len(r.Graph.Tasks()))}
 	w.serves = slices.ContainsFunc(r.Config.Tasks, func(t *pipeline.Task) bool { return t.Service != nil })
 	if r.Cache != nil {
 		w.history = &flake.History{Store: r.Store, Dir: r.Cache.Dir}
@@ -107,12 +107,12 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	out := &output{w, t, log}
 	got, ok, entry := w.cached(ctx, t, out)
 	if !ok {
-		s := w.serve(ctx, t) // the cache may not have given what it had
+		s := w.startServices(ctx, t) // the cache may not have given what it had
 		switch {
 		case s != nil && s.hasFailed():
 			got = record.Task{Name: t.Name, Status: record.Failed, Error: new(fmt.Sprintf("the service %q, which it needs, has failed", s.t.Name))}
 		case s != nil && ctx.Err() == nil:
-			got = record.Task{Name: t.Name, Status: record.Skipped, Reason: new(string(pipeline.FailFast)), BlockedBy: w.guilty()}
+			got = record.Task{Name: t.Name, Status: record.Skipped, Reason: new(string(pipeline.FailFast)), BlockedBy: w.firstFailure()}
 		case t.Agent != nil && w.r.AgentsOff:
 			got = record.Task{Name: t.Name, Status: record.Skipped, Reason: new(record.AgentsOff)}
 		case t.Agent != nil:
@@ -137,7 +137,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 		w.store(ctx, t, entry, &got)
 	}
 	got.Cache = receipt(w.r, t, entry, got.Cache)
-	if !ok && t.Agent == nil && w.dead(t) == nil { // else it may be the service that comes and goes
+	if !ok && t.Agent == nil && w.failedService(t) == nil { // else it may be the service that comes and goes
 		w.flaky(ctx, entry, &got)
 	}
 	if failed := w.put(t, entry, &got); failed != nil {
@@ -201,12 +201,12 @@ func (w *walker) runs(t *pipeline.Task) {
 	}
 }
 
-// served records that a service is ready, after so many milliseconds, and lets the tasks that wait for it start.
-func (w *walker) served(s *service, took int64) {
+// recordReady records that a service is ready, after so many milliseconds, and lets the tasks that wait for it start.
+func (w *walker) recordReady(s *service, took int64) {
 	s.mu.Lock()
 	s.took = &took
 	s.mu.Unlock()
-	defer s.settle(false)
+	defer s.announce(false)
 	fields := []record.Field{{Name: "duration_ms", Value: took}}
 	if s.since != "" {
 		fields = append(fields, record.Field{Name: "since", Value: s.since})
@@ -253,7 +253,7 @@ func (w *walker) end(t *pipeline.Task, got record.Task) error {
 	if got.Agent != nil {
 		fields = append(fields, record.Field{Name: "agent", Value: got.Agent})
 	}
-	w.settle(t, got, record.Event{Type: "task_finished", Task: t.Name, Fields: fields})
+	w.recordEnd(t, got, record.Event{Type: "task_finished", Task: t.Name, Fields: fields})
 	if got.Status == record.Passed || got.Status == record.Cached || got.Reason != nil && *got.Reason == record.AgentsOff {
 		return nil // what needs an agent task that is left out runs
 	}
@@ -266,12 +266,12 @@ func (w *walker) skip(e pipeline.End) {
 	if e.BlockedBy != "" {
 		got.BlockedBy = &e.BlockedBy
 	}
-	w.settle(e.Task, got, record.Event{Type: "task_skipped", Task: e.Task.Name, Fields: []record.Field{
+	w.recordEnd(e.Task, got, record.Event{Type: "task_skipped", Task: e.Task.Name, Fields: []record.Field{
 		{Name: "reason", Value: got.Reason}, {Name: "blocked_by", Value: got.BlockedBy},
 	}})
 }
 
-func (w *walker) settle(t *pipeline.Task, got record.Task, e record.Event) {
+func (w *walker) recordEnd(t *pipeline.Task, got record.Task, e record.Event) {
 	got = withArgs(got, t)
 	if len(got.Args) > 0 {
 		e.Fields = append(e.Fields, record.Field{Name: "args", Value: got.Args}, record.Field{Name: "args_hidden", Value: got.ArgsHidden})
@@ -282,7 +282,7 @@ func (w *walker) settle(t *pipeline.Task, got record.Task, e record.Event) {
 	if w.first == "" && (got.Status == record.Failed || got.Status == record.TimedOut) {
 		w.first = t.Name
 		if !w.r.KeepGoing {
-			close(w.given)
+			close(w.stopped)
 		}
 	}
 	w.tell(e)

@@ -73,8 +73,8 @@ type lookups struct {
 	fixed   map[string]bool            // by PATH: see isFixed
 }
 
-// get returns what find returns for a name that is looked up in a PATH. Only the second question since a task ran is worth
-// remembering something: before each task that runs there is one.
+// get returns what find returns for a name that is looked up in a PATH. The first lookup after a task ran is not
+// remembered: while tasks run there is one lookup a task, and no second one that would need it.
 func (l *lookups) get(name, path, root string, find func() []cache.Program) []cache.Program {
 	key := name + "\x00" + path
 	l.mu.Lock()
@@ -109,19 +109,11 @@ func (l *lookups) get(name, path, root string, find func() []cache.Program) []ca
 // isFixed reports whether no folder of a PATH is in the root, where a result from the cache may put a program, or depends
 // on where a command runs.
 func isFixed(path, root string) bool {
-	root = resolved(root)
+	root = sandbox.Resolved(root)
 	return !slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool {
-		rel, err := filepath.Rel(root, resolved(dir))
+		rel, err := filepath.Rel(root, sandbox.Resolved(dir))
 		return !filepath.IsAbs(dir) || err != nil || filepath.IsLocal(rel)
 	})
-}
-
-// resolved returns a path without links, if it exists.
-func resolved(path string) string {
-	if at, err := filepath.EvalSymlinks(path); err == nil {
-		return at
-	}
-	return path
 }
 
 // begin tells that a task runs until the function that it returns is called.

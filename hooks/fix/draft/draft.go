@@ -275,7 +275,7 @@ func TellPacks(runDir, runDigest string, tasks []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	for _, task := range tasks {
-		e, err := fix.EvidenceOf(runDir, fix.PackPath(task))
+		e, err := fix.EvidenceOf(runDir, filename.OfPack(task))
 		if err != nil {
 			return fmt.Errorf("context pack of task %q: %w", task, err)
 		}
@@ -300,7 +300,7 @@ func (d *Draft) provenance(f *fix.Fix) error {
 	if i := slices.IndexFunc(p.Files, transcript); i >= 0 {
 		p.Transcript = &p.Files[i]
 	}
-	e, err := fix.EvidenceOf(d.runDir, fix.PackPath(d.Task))
+	e, err := fix.EvidenceOf(d.runDir, filename.OfPack(d.Task))
 	if err == nil {
 		p.Pack = &e
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -379,14 +379,9 @@ func cleaned(f *fix.Fix, clean func([]byte) []byte) (*fix.Fix, error) {
 		if s == nil {
 			return
 		}
-		head, rest, more := strings.Cut(*s, ": ")
-		switch {
-		case strings.Trim(head, "abcdefghijklmnopqrstuvwxyz_") != "":
-			words(s)
-		case more:
-			words(&rest)
-			*s = head + ": " + rest
-		}
+		r := fix.ParseReason(*s)
+		words(&r.Words)
+		*s = r.String()
 	}
 	reason(c.Reason)
 	words(c.Note)

@@ -261,7 +261,7 @@ func (d *Draft) Transcript(attempt int, kind string, data map[string]any) error 
 			if err != nil {
 				return fmt.Errorf("transcript of %s: %s: %w", d.Name, name, err)
 			}
-			fields = append(fields, journal.Field{Name: name, Value: json.RawMessage(fix.CleanJSON(value, d.clean))})
+			fields = append(fields, journal.Field{Name: name, Value: json.RawMessage(redact.FreeJSON(value, d.clean))})
 		}
 	}
 	line, err := journal.Object(fields)

@@ -84,7 +84,7 @@ func ParseAll(texts []string) []Pattern {
 	return all
 }
 
-// Matches reports what the last pattern that matches name says.
+// Matches reports whether the last pattern that matches name is one without !.
 func Matches(all []Pattern, name string) bool {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].match(name) {

@@ -69,8 +69,8 @@ func (c *Console) ListenSoon(told func(syscall.Signal)) *Interrupt {
 	return i
 }
 
-// Heeds waits until all signals are taken. From then on they are told to told. One that has come already is told to
-// whom it was to be told until now: Heeds waits for that.
+// Heeds waits until all signals are caught, and replaces told. If the first signal has come already, it waits until the
+// former told has returned.
 func (i *Interrupt) Heeds(told func(syscall.Signal)) {
 	<-i.taken
 	if i.Next(told) != 0 {

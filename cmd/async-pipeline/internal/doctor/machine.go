@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -25,7 +24,7 @@ func (d *checkup) git() {
 	switch {
 	case err == nil:
 		d.fine("git", "git is there, and %s is a work tree", d.path(repo.Top))
-	case errors.Is(err, git.ErrNone) && strings.Contains(err.Error(), "not installed"):
+	case errors.Is(err, git.ErrNotInstalled):
 		d.noted("git", "install git 2.32 or newer",
 			"git is not installed: runs record no commit, and what is not committed is unknown")
 	case errors.Is(err, git.ErrNone):

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
@@ -191,7 +192,7 @@ func (d *checkup) fixes() {
 	d.andMore("fixes", view.Trouble, len(unread), "damaged records of fixes")
 	open := 0
 	for _, it := range items {
-		if it.Disposition == "open" {
+		if it.Disposition == fix.Open {
 			open++
 		}
 	}

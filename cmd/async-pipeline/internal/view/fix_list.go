@@ -97,7 +97,7 @@ func standing(it fix.Item) string {
 	}
 	if partly(it.Applied, it.Files) {
 		words += fmt.Sprintf(", %d of %d applied", len(it.Applied), len(it.Files))
-	} else if len(it.Partly) > 0 && it.Disposition == "open" {
+	} else if len(it.Partly) > 0 && it.Disposition == fix.Open {
 		words += ", partly applied"
 	}
 	return words

@@ -139,7 +139,7 @@ func applyTitle(f *fix.Fix, what string) string {
 // instead lists what a person can type where no agent was started because of an earlier proposal.
 func instead(f *fix.Fix, c Commands) []Next {
 	switch code, _ := reasonOf(f); code {
-	case "open_proposal":
+	case fix.OpenProposal:
 		if c.Open != "" {
 			return []Next{{"review the open proposal", c.Open}}
 		}

@@ -58,10 +58,10 @@ func (s *Screen) standing(p *fix.Proposal, c Commands) string {
 	if p.Disposition != "" {
 		parts = append(parts, Harmless(p.Disposition)+map[bool]string{true: " as edited"}[fix.AsEdited(p.Decided)])
 	}
-	if p.Disposition == "open" && len(p.Applied) > 0 {
+	if p.Disposition == fix.Open && len(p.Applied) > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s applied", len(p.Applied),
 			english.Count(len(p.Patch.Files), "file")))
-	} else if p.Disposition == "open" && len(c.Partly) > 0 {
+	} else if p.Disposition == fix.Open && len(c.Partly) > 0 {
 		parts = append(parts, "some hunks applied")
 	}
 	line := strings.TrimRight(s.paragraph(strings.Join(parts, " · "), "  "), "\n")
@@ -304,18 +304,18 @@ func (s *Screen) applyPart(p *fix.Proposal, c Commands) string {
 	var b strings.Builder
 	what := "it"
 	switch p.Disposition {
-	case "applied":
+	case fix.Applied:
 		if fix.AsEdited(p.Decided) {
 			return "\n" + s.paragraph("It is applied as somebody edited it. The patch here is the one that was proposed and checked.", "") + s.since(p.PassedIn, p.RecurredIn, "")
 		}
 		return "\nIt is applied.\n" + s.since(p.PassedIn, p.RecurredIn, "")
-	case "rejected", "reverted":
+	case fix.Rejected, fix.Reverted:
 		return "\nIt was " + p.Disposition + ".\n"
-	case "superseded":
+	case fix.Superseded:
 		b.WriteString("\nA newer fix took its place.\n")
 		what = "it all the same"
 	}
-	if p.Disposition == "open" && len(p.Applied)+len(c.Partly) > 0 {
+	if p.Disposition == fix.Open && len(p.Applied)+len(c.Partly) > 0 {
 		what = "the rest"
 		title := "Already in the tree"
 		if c.Unfit {

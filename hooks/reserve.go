@@ -9,17 +9,17 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 )
 
-// room is how much of the disk is kept free for the record of a fix, in bytes: it tells what happened also where
+// reserved is how much of the disk is kept free for the record of a fix, in bytes: it tells what happened also where
 // something has filled the disk meanwhile.
-const room = 256 << 10
+const reserved = 256 << 10
 
-// keepRoom writes a file in dir, which the caller closes just before it writes the record. The file has no name, so it
+// reserveSpace writes a file in dir, which the caller closes just before it writes the record. The file has no name, so it
 // is gone then, at the latest with this process. No file system can compress what is in it.
-func keepRoom(dir string) (f *os.File, err error) {
+func reserveSpace(dir string) (f *os.File, err error) {
 	if f, err = os.CreateTemp(dir, ".tmp-*"); err != nil {
 		return nil, advice.Writing(err, dir)
 	}
-	_, err = io.CopyN(f, rand.Reader, room)
+	_, err = io.CopyN(f, rand.Reader, reserved)
 	if err = errors.Join(err, os.Remove(f.Name())); err != nil {
 		return nil, advice.Writing(errors.Join(err, f.Close()), dir)
 	}
