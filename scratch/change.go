@@ -91,13 +91,8 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 		}
 		return omitted[p] != ""
 	})
-	large := r.tooMuch(counted)
-	var changes []patch.Change
+	var all gathered
 	for _, p := range counted {
-		if large[p] {
-			omitted[p] = whyOversize
-			continue
-		}
 		change, why, err := r.read(p)
 		if err != nil {
 			return nil, nil, err
@@ -106,14 +101,59 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 		case why != "":
 			omitted[p] = why
 		case change != nil:
-			changes = append(changes, *change)
+			all.add(*change)
 		}
+	}
+	all.fit()
+	for _, p := range all.large {
+		omitted[p] = whyOversize
 	}
 	var left []tree.Omitted
 	for _, p := range slices.Sorted(maps.Keys(omitted)) {
 		left = append(left, tree.Omitted{Path: p, Why: omitted[p]})
 	}
-	return changes, left, nil
+	return all.changes, left, nil
+}
+
+// gathered are changes in memory: those that fit into a patch, and a few more until fit is called.
+type gathered struct {
+	changes []patch.Change
+	size    int64    // of their contents, before and after
+	large   []string // paths of those that were left out
+}
+
+func sizeOf(c patch.Change) (size int64) {
+	for _, f := range []*patch.File{c.Before, c.After} {
+		if f != nil {
+			size += int64(len(f.Data))
+		}
+	}
+	return size
+}
+
+func (g *gathered) add(c patch.Change) {
+	g.changes, g.size = append(g.changes, c), g.size+sizeOf(c)
+	if g.size > 2*MaxChanges {
+		g.fit()
+	}
+}
+
+// fit leaves out the largest changes until the others are not more than MaxChanges.
+func (g *gathered) fit() {
+	if g.size <= MaxChanges {
+		return
+	}
+	bySize := slices.Clone(g.changes)
+	slices.SortStableFunc(bySize, func(a, b patch.Change) int { return cmp.Compare(sizeOf(a), sizeOf(b)) })
+	large := map[string]bool{}
+	for _, c := range slices.Backward(bySize) {
+		if g.size <= MaxChanges {
+			break
+		}
+		large[c.Path], g.size = true, g.size-sizeOf(c)
+		g.large = append(g.large, c.Path)
+	}
+	g.changes = slices.DeleteFunc(g.changes, func(c patch.Change) bool { return large[c.Path] })
 }
 
 // maxListed is how many files of an ignored folder are listed. One with more is what a check builds or installs.
@@ -332,33 +372,6 @@ func (b *Base) fold(old, fresh, counted []string) []string {
 type changeReader struct {
 	base     *Base
 	was, now *descent // of the base and the copy
-}
-
-// tooMuch returns those of the changed files that are too much for one patch: the largest, until the others fit.
-func (r *changeReader) tooMuch(paths []string) map[string]bool {
-	sizes, all := map[string]int64{}, int64(0)
-	for _, p := range paths {
-		if e, ok := r.base.Manifest.Find(p); ok {
-			sizes[p] = e.Size
-		}
-		if now, err := r.now.lstat(p); err == nil { // else it is gone, or cannot be read
-			sizes[p] += now.Size
-		}
-		all += sizes[p]
-	}
-	if all <= MaxChanges {
-		return nil
-	}
-	large := map[string]bool{}
-	bySize := slices.Clone(paths)
-	slices.SortStableFunc(bySize, func(a, b string) int { return cmp.Compare(sizes[a], sizes[b]) })
-	for _, p := range slices.Backward(bySize) {
-		if all <= MaxChanges {
-			break
-		}
-		large[p], all = true, all-sizes[p]
-	}
-	return large
 }
 
 // read returns the change of p, or why it is left out. The change is nil if the content is the same.

@@ -85,6 +85,19 @@ func Find(name string) (CLI, bool) {
 	return table[i], true
 }
 
+// dashed returns a flag in its usual spelling: yargs, which gemini and opencode use, also reads --outputFormat.
+func dashed(flag string) string {
+	var b strings.Builder
+	for _, r := range flag {
+		if 'A' <= r && r <= 'Z' && strings.HasPrefix(flag, "--") {
+			b.WriteByte('-')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
 // Reserved returns the first of args that they must not have, and why: a flag of ours, as --flag VALUE, --flag=VALUE or
 // -fVALUE, or an argument that is neither a flag nor the value of one. Both are empty where there is none.
 func (c CLI) Reserved(args []string) (arg, why string) {
@@ -94,7 +107,7 @@ func (c CLI) Reserved(args []string) (arg, why string) {
 		flag, _, with := strings.Cut(a, "=")
 		mine := slices.IndexFunc(reserved, func(r string) bool {
 			short := len(r) == 2 && r[0] == '-' && strings.HasPrefix(a, r) && !strings.HasPrefix(a, "--")
-			return r == flag || short
+			return r == flag || r == dashed(flag) || short
 		})
 		switch {
 		case mine >= 0 && slices.Contains(settings, reserved[mine]):
