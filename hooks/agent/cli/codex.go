@@ -15,14 +15,7 @@ var codex = &program{
 	version: []string{"--version"}, seen: "0.169.0",
 	signIn: []signIn{{path: codexAuth}}, endpoint: codexEndpoint,
 	launch: launchCodex, read: readCodex,
-	early: func(line string) failure.Kind {
-		// It would go on for minutes.
-		switch kind := worded(line); kind {
-		case failure.TokenRefreshLost, failure.MCPHandshakeFailed:
-			return kind
-		}
-		return ""
-	},
+	early: []failure.Kind{failure.TokenRefreshLost, failure.MCPHandshakeFailed}, // it would go on for minutes
 }
 
 // codexAuth is the file below HOME with the sign-in.

@@ -16,7 +16,7 @@ type closing struct {
 	exit  agent.Exit
 	said  bool     // something but space stood on stdout
 	lines []string // the last lines of stderr
-	given string   // prompt and context pack: a line of stderr that is in them is an echo
+	given string   // prompt and context pack, which may be echoed on stderr
 	exits func(code int) failure.Kind
 }
 

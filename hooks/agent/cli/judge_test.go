@@ -43,6 +43,11 @@ func TestJudge(t *testing.T) {
 		{id: "E14 nothing at all", cli: "copilot", want: failure.NoOutput},
 		{id: "E14 not signed in", cli: "copilot", stderr: "Error: No authentication information found.", want: failure.AuthMissing},
 		{id: "E16 an echo of the prompt", cli: "codex", stderr: "user: repair this\nERROR: 401 unauthorized", given: "repair this\nERROR: 401 unauthorized\n", exit: agent.Exit{Code: 1}, want: failure.CLIError},
+		{id: "E16 an echo inside a line", cli: "claude", stderr: "prompt: error: 401 unauthorized", given: "repair this\nerror: 401 unauthorized", exit: agent.Exit{Code: 1}, want: failure.CLIError},
+		{id: "E16 an echo inside an error", cli: "claude", stderr: "Error: cannot run prompt 'fix the 401 unauthorized'", given: "fix the 401 unauthorized", exit: agent.Exit{Code: 1}, want: failure.CLIError},
+		{id: "E16 an echo beside an error", cli: "claude", stderr: "Error: 429 Too Many Requests for 'fix the 401 unauthorized'", given: "fix the 401 unauthorized", exit: agent.Exit{Code: 1}, want: failure.RateLimited},
+		{id: "E16 an echo about a token", cli: "codex", stdout: codexStart, stderr: "user\nERROR: the refresh token is rejected", given: "\x1b[31mERROR\x1b[0m: the refresh token is rejected", exit: agent.Exit{Code: 1}, want: failure.CLIError},
+		{id: "E16 words about a token without a mark", cli: "codex", stdout: codexStart, stderr: "the refresh token is rejected", exit: agent.Exit{Code: 1}, want: failure.CLIError},
 		{id: "E16 words without a mark", cli: "claude", stderr: "the log said 401 unauthorized", exit: agent.Exit{Code: 1}, want: failure.CLIError},
 		{
 			id: "E18 killed for want of memory", cli: "pi", stdout: `{"type":"agent_start"}`,
@@ -80,11 +85,11 @@ func TestJudge(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			t.Parallel()
 			rep := &report{}
-			s := newReading(find(c.cli), agent.Request{}, rep)
+			s := newReading(find(c.cli), agent.Request{Prompt: c.given}, rep)
 			_, _ = s.stderr().Write([]byte(c.stderr))
 			_, _ = s.stdout().Write([]byte(c.stdout))
 			s.close()
-			f := judge(rep, closing{exit: c.exit, said: s.said, lines: s.lines, given: c.given, exits: s.prog.exit})
+			f := judge(rep, closing{exit: c.exit, said: s.said, lines: s.lines, given: s.given, exits: s.prog.exit})
 			if f.kind != c.want || !strings.Contains(f.text, c.text) || (f.kind != "") != (f.text != "") {
 				t.Errorf("%q: %s, want %q", f.kind, f.text, c.want)
 			}

@@ -122,18 +122,43 @@ var errorLine = lazily.Regexp(
 // refusedLine matches the line in which opencode says that it refuses a permission, because nobody is asked.
 var refusedLine = lazily.Regexp(`^! permission requested: .*; auto-rejecting$`)
 
-// complaint returns the fault that stderr tells, empty if it tells none. A line that the agent was given, in its
-// prompt or its context pack, is an echo.
+// complaint returns the fault that stderr tells, empty if it tells none.
 func complaint(lines []string, given string) (f fault) {
 	for _, line := range lines {
-		m := errorLine().FindStringSubmatch(line)
+		rest := withoutEcho(line, given)
+		words, marked := markedError(rest)
 		switch {
-		case given != "" && strings.Contains(given, line):
-		case refusedLine().MatchString(line):
+		case refusedLine().MatchString(rest):
 			f = fault{kind: failure.PermissionDenied, text: short(line)}.or(f)
-		case m != nil:
-			f = fault{kind: kindOf(0, nil, m[1]), text: short(line)}.or(f)
+		case marked:
+			f = fault{kind: kindOf(0, nil, words), text: short(line)}.or(f)
 		}
 	}
 	return f
+}
+
+// markedError returns what a line of stderr says after the CLI's own mark of an error, and reports whether it has one.
+func markedError(line string) (words string, ok bool) {
+	if m := errorLine().FindStringSubmatch(line); m != nil {
+		return m[1], true
+	}
+	return "", false
+}
+
+// leastEcho is the length of a line that is looked for inside longer lines, in bytes. A shorter one may be in the CLI's
+// own words by chance.
+const leastEcho = 16
+
+// withoutEcho returns what a line of stderr holds besides what the agent was given, its prompt and its context pack:
+// CLIs print these, alone and inside lines of their own.
+func withoutEcho(line, given string) string {
+	if given != "" && strings.Contains(given, line) {
+		return ""
+	}
+	for part := range strings.SplitSeq(given, "\n") {
+		if part = strings.TrimSpace(part); len(part) >= leastEcho {
+			line = strings.ReplaceAll(line, part, "")
+		}
+	}
+	return line
 }

@@ -126,6 +126,16 @@ func TestKnown(t *testing.T) {
 			t.Errorf("%+v", turn)
 		}
 	})
+	t.Run("E16 a prompt about the same is echoed", func(t *testing.T) {
+		t.Parallel()
+		turn, _ := fake(t, viaRelay("codex"), "cat >&2; sleep 0.3\n"+say(`{"type":"item.completed","item":{"type":"agent_message","text":"done"}}`, `{"type":"turn.completed","usage":{"input_tokens":1}}`), func(r *agent.Request) {
+			r.Prompt = "Repair it.\nERROR: your access token could not be refreshed."
+			r.Pack = []byte("ERROR: handshaking with MCP server failed")
+		})
+		if turn.Kind != "" || turn.Text != "done" {
+			t.Errorf("%+v", turn)
+		}
+	})
 	t.Run("the relay's budget ended it", func(t *testing.T) {
 		t.Parallel()
 		k := viaRelay("codex")
