@@ -27,7 +27,12 @@ func judge(r *report, c closing) fault {
 	empty := strings.TrimSpace(r.final) == ""
 	told := fault{}
 	if r.end != succeeded {
-		told = r.fault.or(complaint(c.lines, c.given))
+		told = r.fault
+		// Beside output and exit code 0, errors on stderr are those that did not stop it.
+		if r.end == failed || !c.said || x.Code != 0 || x.TimedOut || x.IdledOut {
+			told = told.or(complaint(c.lines, c.given))
+		}
+		told = told.or(refusal(c.lines, c.given))
 		if r.limit != nil && told.vague() && x.Code != 0 {
 			told = *r.limit
 		}

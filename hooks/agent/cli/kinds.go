@@ -134,19 +134,24 @@ var errorSentence = lazily.Regexp(`(?i)^(?:` +
 // refusedLine matches the line in which opencode says that it refuses a permission, because nobody is asked.
 var refusedLine = lazily.Regexp(`^! permission requested: .*; auto-rejecting$`)
 
-// complaint returns the fault that stderr tells, empty if it tells none.
+// complaint returns the fault that the errors on stderr tell, empty if they tell none.
 func complaint(lines []string, given string) (f fault) {
 	for _, line := range lines {
-		rest := withoutEcho(line, given)
-		words, marked := markedError(rest)
-		switch {
-		case refusedLine().MatchString(rest):
-			f = fault{kind: failure.PermissionDenied, text: short(line)}.or(f)
-		case marked:
+		if words, marked := markedError(withoutEcho(line, given)); marked {
 			f = fault{kind: kindOf(0, nil, words), text: short(line)}.or(f)
 		}
 	}
 	return f
+}
+
+// refusal returns the fault that a permission was refused, empty if none was.
+func refusal(lines []string, given string) fault {
+	for _, line := range lines {
+		if refusedLine().MatchString(withoutEcho(line, given)) {
+			return fault{kind: failure.PermissionDenied, text: short(line)}
+		}
+	}
+	return fault{}
 }
 
 // markedError returns what a line of stderr says after the CLI's own mark of an error, and reports whether it is an
