@@ -104,7 +104,7 @@ func readClaude(r *report) func([]byte) {
 					status = *e.Status
 				}
 				word, _ := e.Error.(string)
-				r.trouble(kindOf(status, []string{word}, word), "asks the provider again: "+word)
+				r.retries(kindOf(status, []string{word}, word), "asks the provider again: "+word)
 			}
 		case "assistant", "user":
 			claudeBlocks(r, e)

@@ -5,6 +5,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 var copilot = &program{
@@ -89,11 +91,9 @@ func readCopilot(r *report) func([]byte) {
 		case "tool.execution_complete":
 			r.result(d.Call, d.Tool, d.Result.Content, d.Success != nil && !*d.Success)
 		case "model.call_failure":
-			r.trouble(kindOf(d.Status, nil, d.Failure), d.Failure)
+			r.retries(kindOf(d.Status, nil, d.Failure), d.Failure)
 		case "session.error":
-			kind := kindOf(d.Status, []string{d.ErrorType}, d.Message)
-			r.fault = fault{kind: kind, text: short(d.Message)}.or(r.fault)
-			r.line("notice", map[string]any{"text": short(d.Message), "kind": string(kind)})
+			r.err(kindOf(d.Status, []string{d.ErrorType}, d.Message), d.Message)
 		case "abort":
 			aborted = true
 		case "result":
@@ -103,7 +103,7 @@ func readCopilot(r *report) func([]byte) {
 			case e.Exit != nil && *e.Exit == 0:
 				r.succeed()
 			default:
-				r.fail(r.fault.kind, r.fault.text)
+				r.fail(failure.AgentError, "its last event is no success")
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func judge(r *report, c closing) fault {
 	empty := strings.TrimSpace(r.final) == ""
 	told := fault{}
 	if r.end != succeeded {
-		told = r.fault
+		told = r.fault.or(r.trouble)
 		// Beside output and exit code 0, errors on stderr are those that did not stop it.
 		if r.end == failed || !c.said || x.Code != 0 || x.TimedOut || x.IdledOut {
 			told = told.or(complaint(c.lines, c.given))

@@ -18,7 +18,8 @@ type report struct {
 	worked   bool // the model said or did something
 	called   bool // it called a tool
 	end      end
-	fault    fault  // why it ended; while it works, what it is in trouble with
+	fault    fault  // why it ended, or will: of its errors the first that tells something
+	trouble  fault  // the last error that it says it tries to get over
 	final    string // what was said after the last tool call
 	open     bool   // final is still growing, by deltas
 	session  string
@@ -126,17 +127,31 @@ const mostResult = 16 << 10
 func (r *report) progress() {
 	r.worked = true
 	if !r.hopeless {
-		r.fault = fault{}
+		r.fault, r.trouble = fault{}, fault{}
 	}
 	if r.end == failed {
 		r.end = running
 	}
 }
 
-// trouble is an error that the CLI says it tries to get over.
-func (r *report) trouble(kind failure.Kind, text string) {
-	r.fault = fault{kind: kind, text: short(text)}
+// retries is an error that the CLI says it tries to get over.
+func (r *report) retries(kind failure.Kind, text string) {
+	r.trouble = fault{kind: kind, text: short(text)}
 	r.line("notice", map[string]any{"text": short(text), "kind": string(kind)})
+}
+
+// err is an error that may end the work. What follows is often only about its consequences.
+func (r *report) err(kind failure.Kind, text string) {
+	r.fault = r.fault.or(fault{kind: kind, text: short(text)})
+	r.line("notice", map[string]any{"text": short(text), "kind": string(kind)})
+}
+
+// again means that the CLI goes on after an end: what it failed with is what it tries to get over.
+func (r *report) again() {
+	r.end = running
+	if !r.hopeless && r.fault.kind != "" {
+		r.fault, r.trouble = fault{}, r.fault
+	}
 }
 
 // succeed is a terminal event that says that the work is done.
@@ -148,14 +163,14 @@ func (r *report) succeed() {
 	r.end = succeeded
 }
 
-// fail is a terminal event that says that the work failed. What was seen before counts if it tells more.
+// fail is a terminal event that says that the work failed. An error that told more, or as much, before it counts.
 func (r *report) fail(kind failure.Kind, text string) {
 	r.flush()
 	if r.end == succeeded {
 		return // what comes after a success does not undo it
 	}
 	r.end = failed
-	r.fault = fault{kind: kind, text: short(text)}.or(r.fault)
+	r.fault = r.fault.or(fault{kind: kind, text: short(text)})
 }
 
 // add adds to a count that may be unknown.
