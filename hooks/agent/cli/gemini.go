@@ -125,7 +125,7 @@ func readGemini(r *report) func([]byte) {
 			}
 			r.line("notice", map[string]any{"text": short(e.Message), "kind": string(kind)})
 			if e.Severity == "error" || kind == failure.LoopDetected {
-				hidden = hidden.or(fault{kind: kind, text: short(e.Message)})
+				hidden = hidden.or(newFault(kind, e.Message))
 			}
 		case "result":
 			if u := e.Stats; u != nil {

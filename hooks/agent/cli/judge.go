@@ -82,7 +82,8 @@ func judge(r *report, c closing) fault {
 	exit := because(fmt.Sprintf("exit %d without a last event", x.Code), last(c.lines))
 	switch {
 	case !told.vague():
-		return fault{kind: told.kind, text: fmt.Sprintf("exit %d; %s", x.Code, told.text), wait: told.wait}
+		told.text = fmt.Sprintf("exit %d; %s", x.Code, told.text)
+		return told
 	case c.code(x.Code) != "":
 		return fault{kind: c.code(x.Code), text: exit}
 	case x.Code != 0:

@@ -19,12 +19,14 @@ const (
 // What no captured stream has. The ids are those of docs/conformance.md.
 func TestJudge(t *testing.T) {
 	t.Parallel()
+	later := reset{at: time.Unix(4102444800, 0).UTC()} // as in claudeLimit
 	for _, c := range []struct {
 		id, cli, stdout, stderr string
 		given                   string
 		exit                    agent.Exit
 		want                    failure.Kind
 		text                    string // in the evidence
+		reset                   reset  // zero: any
 	}{
 		{id: "E01 a success that is an error", cli: "claude", stdout: `{"type":"result","subtype":"success","is_error":true,"result":"API Error: Rate limit reached"}`, want: failure.RateLimited, text: "Rate limit reached"},
 		{id: "E02 ended by us after its success", cli: "claude", stdout: claudeSays + claudeGood, exit: agent.Exit{Code: 143}, want: ""},
@@ -61,8 +63,8 @@ func TestJudge(t *testing.T) {
 		{id: "E20 specific, then vague", cli: "copilot", stdout: `{"type":"session.error","data":{"message":"x","statusCode":429}}` + "\n" + `{"type":"session.error","data":{"message":"it went wrong"}}` + "\n" + `{"type":"result","exitCode":1}`, want: failure.RateLimited},
 		{id: "G80 refused, then allowed", cli: "claude", stdout: claudeLimit + `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"}}` + "\n", exit: agent.Exit{Code: 1}, want: failure.CLIError},
 		{id: "G81 refused, and a success", cli: "claude", stdout: claudeLimit + claudeGood, want: ""},
-		{id: "G82 refused until later", cli: "claude", stdout: claudeLimit, exit: agent.Exit{Code: 1}, want: failure.RateLimited, text: "limit is reached"},
-		{id: "G82 refused, and an error", cli: "claude", stdout: claudeLimit + `{"type":"result","subtype":"success","is_error":true,"result":"You've hit your limit"}`, exit: agent.Exit{Code: 1}, want: failure.RateLimited},
+		{id: "G82 refused until later", cli: "claude", stdout: claudeLimit, exit: agent.Exit{Code: 1}, want: failure.RateLimited, text: "limit is reached", reset: later},
+		{id: "G82 refused, and an error", cli: "claude", stdout: claudeLimit + `{"type":"result","subtype":"success","is_error":true,"result":"You've hit your limit · resets 3pm"}`, exit: agent.Exit{Code: 1}, want: failure.RateLimited, reset: later},
 		{id: "G84 no credit, on stderr", cli: "claude", stderr: "API Error: Credit balance is too low", exit: agent.Exit{Code: 1}, want: failure.Billing},
 		{id: "G84 no credit, without a mark", cli: "claude", stderr: "Credit balance is too low", exit: agent.Exit{Code: 1}, want: failure.Billing},
 		{id: "G84 no credit, in another sentence", cli: "claude", stderr: "expected: Credit balance is too low", exit: agent.Exit{Code: 1}, want: failure.CLIError},
@@ -72,7 +74,10 @@ func TestJudge(t *testing.T) {
 		{id: "G86 a later result without words", cli: "claude", stdout: claudeGood + `{"type":"result","subtype":"success","is_error":false,"result":null}` + "\n" + `{"type":"result","subtype":"error_during_execution","is_error":true}`, want: ""},
 		{id: "C33 stays what it was", cli: "opencode", stdout: `{"type":"text","part":{"text":"prose"}}`, want: failure.StreamFailure},
 		{id: "C38 a line of 9 MB", cli: "codex", stdout: codexStart + `{"type":"item.completed","item":{"type":"command_execution","aggregated_output":"` + strings.Repeat("x", 9<<20) + `"}}` + "\n" + `{"type":"item.completed","item":{"type":"agent_message","text":"done"}}` + "\n" + `{"type":"turn.completed","usage":{"input_tokens":1}}`, want: ""},
-		{id: "C40 a limit with a date", cli: "codex", stderr: "ERROR: You've hit your usage limit. Try again at Apr 28th, 2026 10:03 PM.", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted},
+		{id: "C40 a limit with a date", cli: "codex", stderr: "ERROR: You've hit your usage limit. Try again at Apr 28th, 2026 10:03 PM.", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset{at: time.Date(2026, 4, 28, 22, 3, 0, 0, time.Local).UTC()}},
+		{id: "C40 a limit with a date in an event", cli: "codex", stdout: codexStart + `{"type":"error","message":"You've hit your usage limit."}` + "\n" + `{"type":"turn.failed","error":{"message":"You've hit your usage limit. Try again at Apr 28th, 2026 10:03 PM."}}`, exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset{at: time.Date(2026, 4, 28, 22, 3, 0, 0, time.Local).UTC()}},
+		{id: "C40 a limit with a span on stderr", cli: "gemini", stdout: `{"type":"result","status":"error","error":{"message":"You have exhausted your daily quota on this model."}}`, stderr: "TerminalQuotaError: You have exhausted your capacity on this model. Your quota will reset after 3h12m.", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset{after: 3*time.Hour + 12*time.Minute}},
+		{id: "C40 a limit in a whole sentence", cli: "claude", stderr: "You've hit your session limit · resets Apr 28, 3:50pm (UTC)", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted},
 		{id: "C41 the same beside a success", cli: "codex", stdout: codexStart + `{"type":"item.completed","item":{"type":"agent_message","text":"done"}}` + "\n" + `{"type":"turn.completed","usage":{"input_tokens":1}}`, stderr: "ERROR: You've hit your usage limit.", want: ""},
 		{id: "C41 the same beside exit 0 and events", cli: "codex", stdout: codexStart, stderr: "ERROR: You've hit your usage limit.", want: failure.StreamFailure},
 		{id: "C41 the same beside exit 0 and other output", cli: "codex", stdout: "hello", stderr: "ERROR: You've hit your usage limit.", want: failure.ParseError},
@@ -115,8 +120,8 @@ func TestJudge(t *testing.T) {
 			if f.kind != c.want || !strings.Contains(f.text, c.text) || (f.kind != "") != (f.text != "") {
 				t.Errorf("%q: %s, want %q", f.kind, f.text, c.want)
 			}
-			if strings.HasPrefix(c.id, "G82") && f.wait < time.Hour.Seconds() {
-				t.Errorf("wait %v", f.wait)
+			if c.reset != (reset{}) && f.reset != c.reset {
+				t.Errorf("%v, want %v", f.reset, c.reset)
 			}
 		})
 	}

@@ -138,7 +138,7 @@ var refusedLine = lazily.Regexp(`^! permission requested: .*; auto-rejecting$`)
 func complaint(lines []string, given string) (f fault) {
 	for _, line := range lines {
 		if words, marked := markedError(withoutEcho(line, given)); marked {
-			f = fault{kind: kindOf(0, nil, words), text: short(line)}.or(f)
+			f = newFault(kindOf(0, nil, words), line).or(f)
 		}
 	}
 	return f

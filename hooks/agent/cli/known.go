@@ -216,7 +216,7 @@ func (k *Known) turnOf(rep *report, f fault, exit agent.Exit, used *Used) agent.
 	if t.Model == "" {
 		t.Model = k.Model
 	}
-	if wait := time.Duration(f.wait * float64(time.Second)); wait > 0 && wait < agent.LongestWait {
+	if wait := f.reset.wait(time.Now()); wait > 0 && wait < agent.LongestWait {
 		t.RetryAfter = &wait
 	}
 	var problem error

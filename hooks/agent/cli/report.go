@@ -2,6 +2,7 @@ package cli
 
 import (
 	"strings"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
@@ -44,9 +45,18 @@ const (
 
 // A fault is a kind of failure and its evidence, one line.
 type fault struct {
-	kind failure.Kind
-	text string
-	wait float64 // seconds after which it may be tried again; 0: not said
+	kind  failure.Kind
+	text  string
+	reset reset // of a limit
+}
+
+// newFault returns the fault that the CLI reports in a message.
+func newFault(kind failure.Kind, message string) fault {
+	f := fault{kind: kind, text: short(message)}
+	if kind.Class() == failure.Wait {
+		f.reset = announced(message, time.Now())
+	}
+	return f
 }
 
 // vague reports whether the kind tells nothing that an exit code would not.
@@ -58,10 +68,13 @@ func (f fault) vague() bool {
 	return false
 }
 
-// or returns the fault that tells more; f if both do.
+// or returns the fault that tells more; f if both do. Of one limit the reset is that of the fault that knows it.
 func (f fault) or(other fault) fault {
-	if f.vague() && other.kind != "" && (!other.vague() || f.kind == "") {
+	switch {
+	case f.vague() && other.kind != "" && (!other.vague() || f.kind == ""):
 		return other
+	case f.kind == other.kind && f.reset == reset{}:
+		f.reset = other.reset
 	}
 	return f
 }
@@ -136,13 +149,13 @@ func (r *report) progress() {
 
 // retries is an error that the CLI says it tries to get over.
 func (r *report) retries(kind failure.Kind, text string) {
-	r.trouble = fault{kind: kind, text: short(text)}
+	r.trouble = newFault(kind, text)
 	r.line("notice", map[string]any{"text": short(text), "kind": string(kind)})
 }
 
 // err is an error that may end the work. What follows is often only about its consequences.
 func (r *report) err(kind failure.Kind, text string) {
-	r.fault = r.fault.or(fault{kind: kind, text: short(text)})
+	r.fault = r.fault.or(newFault(kind, text))
 	r.line("notice", map[string]any{"text": short(text), "kind": string(kind)})
 }
 
@@ -170,7 +183,7 @@ func (r *report) fail(kind failure.Kind, text string) {
 		return // what comes after a success does not undo it
 	}
 	r.end = failed
-	r.fault = r.fault.or(fault{kind: kind, text: short(text)})
+	r.fault = r.fault.or(newFault(kind, text))
 }
 
 // add adds to a count that may be unknown.
