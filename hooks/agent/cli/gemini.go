@@ -28,6 +28,8 @@ var gemini = &program{
 			return failure.AgentMaxTurns
 		case 54:
 			return failure.AgentError
+		case 130:
+			return failure.Cancelled
 		}
 		if code >= 400-256 && code < 432-256 { // the status of HTTP, of which an exit code has the lowest byte
 			return kindOf(code+256, nil, "")

@@ -67,13 +67,10 @@ func judge(r *report, c closing) fault {
 		return after(fault{kind: failure.ColdStartTimeout, text: "the model said nothing for the idle limit"})
 	case x.IdledOut:
 		return after(fault{kind: failure.IdleTimeout, text: "said nothing for the idle limit"})
-	case x.OutOfMemory:
-		return fault{kind: failure.KilledExternally, text: outOfMemory}
-	case x.Signal != "":
-		return fault{kind: failure.KilledExternally, text: "ended by " + x.Signal + ", which was not ours"}
-	case x.Code == 128+15 || x.Code == 128+9 || x.Code == 128+2 || x.Code == 128+1:
-		return fault{kind: failure.KilledExternally, text: fmt.Sprintf("exit %d: a signal that was not ours ended it",
-			x.Code)}
+	case c.code(x.Code) == failure.Cancelled && x.Signal == "" && !x.OutOfMemory:
+		return fault{kind: failure.Cancelled, text: fmt.Sprintf("exit %d: it says that it was cancelled", x.Code)}
+	case killed(x) != "":
+		return fault{kind: failure.KilledExternally, text: killed(x)}
 	case x.Code == 127:
 		return fault{kind: failure.CLINotInPath, text: because("exit 127", last(c.lines))}
 	case x.Code == 126:
