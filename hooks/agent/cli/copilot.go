@@ -15,7 +15,7 @@ var copilot = &program{
 	signIn: []signIn{{
 		path: ".copilot/config.json", keys: []string{"copilot_tokens", "logged_in_users", "last_logged_in_user"},
 	}},
-	launch: launchCopilot, read: readCopilot,
+	launch: launchCopilot, read: readCopilot, endless: true,
 	noise: func(line []byte) bool {
 		return bytes.HasPrefix(line, []byte(`{"type":"assistant.message_delta"`)) ||
 			bytes.HasPrefix(line, []byte(`{"type":"assistant.tool_call_delta"`)) ||
@@ -53,7 +53,6 @@ func launchCopilot(s setup) launch {
 }
 
 func readCopilot(r *report) func([]byte) {
-	aborted := false
 	return func(line []byte) {
 		var e struct {
 			Type    string `json:"type"`
@@ -95,11 +94,11 @@ func readCopilot(r *report) func([]byte) {
 		case "session.error":
 			r.err(kindOf(d.Status, []string{d.ErrorType}, d.Message), d.Message)
 		case "abort":
-			aborted = true
+			r.aborted = true
 		case "result":
 			r.session = e.Session
 			switch {
-			case aborted: // on a signal it writes exit code 0 all the same
+			case r.aborted: // on a signal it writes exit code 0 all the same
 			case e.Exit != nil && *e.Exit == 0:
 				r.succeed()
 			default:

@@ -17,7 +17,7 @@ type closing struct {
 	said  bool     // something but space stood on stdout
 	lines []string // the last lines of stderr
 	given string   // prompt and context pack, which may be echoed on stderr
-	exits func(code int) failure.Kind
+	prog  *program
 }
 
 // judge returns the kind of a turn's end and the evidence for it, one line. The terminal event of the stream decides;
@@ -85,6 +85,8 @@ func judge(r *report, c closing) fault {
 		return fault{kind: c.code(x.Code), text: exit}
 	case x.Code != 0:
 		return fault{kind: failure.CLIError, text: exit}
+	case c.prog.endless && !empty && !r.aborted && told.kind == "":
+		return fault{}
 	case r.events > 0:
 		return fault{kind: failure.StreamFailure, text: exit}
 	case c.said:
@@ -95,10 +97,10 @@ func judge(r *report, c closing) fault {
 
 // code returns the kind that an exit code stands for; empty: none.
 func (c closing) code(code int) failure.Kind {
-	if c.exits == nil {
+	if c.prog.exit == nil {
 		return ""
 	}
-	return c.exits(code)
+	return c.prog.exit(code)
 }
 
 func last(lines []string) string {

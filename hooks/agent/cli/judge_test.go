@@ -50,6 +50,11 @@ func TestJudge(t *testing.T) {
 		{id: "E14 not signed in", cli: "copilot", stderr: "Error: No authentication information found.", want: failure.AuthMissing},
 		{id: "E14 not signed in, without a mark", cli: "copilot", stderr: "No authentication information found.", exit: agent.Exit{Code: 1}, want: failure.AuthMissing},
 		{id: "E14 another that is not signed in", cli: "gemini", stderr: "Please set an Auth method in your /h/.gemini/settings.json or specify one of the following environment variables before running: GEMINI_API_KEY", exit: agent.Exit{Code: 1}, want: failure.AuthMissing},
+		{id: "words, exit 0, and no last event", cli: "copilot", stdout: `{"type":"assistant.message","data":{"content":"done"}}`, want: ""},
+		{id: "words before a call", cli: "copilot", stdout: `{"type":"assistant.message","data":{"content":"on"}}` + "\n" + `{"type":"tool.execution_start","data":{"toolName":"bash"}}`, want: failure.StreamFailure},
+		{id: "words, then an error", cli: "copilot", stdout: `{"type":"assistant.message","data":{"content":"on"}}` + "\n" + `{"type":"session.error","data":{"message":"x","statusCode":429}}`, want: failure.RateLimited},
+		{id: "words, then a signal", cli: "copilot", stdout: `{"type":"assistant.message","data":{"content":"on"}}` + "\n" + `{"type":"abort"}`, want: failure.StreamFailure},
+		{id: "words of another", cli: "codex", stdout: codexStart + `{"type":"item.completed","item":{"type":"agent_message","text":"done"}}`, want: failure.StreamFailure},
 		{id: "E16 an echo of the prompt", cli: "codex", stderr: "user: repair this\nERROR: 401 unauthorized", given: "repair this\nERROR: 401 unauthorized\n", exit: agent.Exit{Code: 1}, want: failure.CLIError},
 		{id: "E16 an echo inside a line", cli: "claude", stderr: "prompt: error: 401 unauthorized", given: "repair this\nerror: 401 unauthorized", exit: agent.Exit{Code: 1}, want: failure.CLIError},
 		{id: "E16 an echo inside an error", cli: "claude", stderr: "Error: cannot run prompt 'fix the 401 unauthorized'", given: "fix the 401 unauthorized", exit: agent.Exit{Code: 1}, want: failure.CLIError},
@@ -119,7 +124,7 @@ func TestJudge(t *testing.T) {
 			_, _ = s.stderr().Write([]byte(c.stderr))
 			_, _ = s.stdout().Write([]byte(c.stdout))
 			s.close()
-			f := judge(rep, closing{exit: c.exit, said: s.said, lines: s.lines, given: s.given, exits: s.prog.exit})
+			f := judge(rep, closing{exit: c.exit, said: s.said, lines: s.lines, given: s.given, prog: s.prog})
 			if f.kind != c.want || !strings.Contains(f.text, c.text) || (f.kind != "") != (f.text != "") {
 				t.Errorf("%q: %s, want %q", f.kind, f.text, c.want)
 			}

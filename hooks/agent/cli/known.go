@@ -174,7 +174,7 @@ func (k *Known) turn(ctx context.Context, r agent.Request, resume, from string) 
 		exit.Cancelled, exit.TimedOut = false, true
 	}
 	f := judge(rep, closing{
-		exit: exit, said: rd.said, lines: rd.lines, given: rd.given, exits: p.exit,
+		exit: exit, said: rd.said, lines: rd.lines, given: rd.given, prog: p,
 	})
 	turn := k.turnOf(rep, f, exit, used)
 	turn.CLI, turn.CLIVersion, turn.Given = p.name, version, k.Given.names()

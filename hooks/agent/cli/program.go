@@ -32,6 +32,8 @@ type program struct {
 	noise func(line []byte) bool
 	// early are the kinds of errors on stderr after which waiting is of no use.
 	early []failure.Kind
+	// endless means that it may have no last event: words of the model and exit code 0 are a success.
+	endless bool
 	// exit returns the kind that an exit code stands for; empty: none. nil: no code does.
 	exit func(code int) failure.Kind
 }

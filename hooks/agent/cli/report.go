@@ -18,6 +18,7 @@ type report struct {
 	events   int  // that were read
 	worked   bool // the model said or did something
 	called   bool // it called a tool
+	aborted  bool // it says that it stopped before it was done
 	end      end
 	fault    fault  // why it ended, or will: of its errors the first that tells something
 	trouble  fault  // the last error that it says it tries to get over
