@@ -104,7 +104,7 @@ func readClaude(r *report) func([]byte) {
 					status = *e.Status
 				}
 				word, _ := e.Error.(string)
-				r.trouble(kindOf(status, []string{word}, word), "asks the provider again: "+word)
+				r.retries(kindOf(status, []string{word}, word), "asks the provider again: "+word)
 			}
 		case "assistant", "user":
 			claudeBlocks(r, e)
@@ -116,7 +116,9 @@ func readClaude(r *report) func([]byte) {
 					kind = failure.QuotaExhausted // a window of hours or days is used up
 				}
 				limited = &fault{kind: kind, text: "the plan's limit is reached " + e.Limit.Type}
-				limited.wait = max(0, e.Limit.Resets-float64(time.Now().Unix()))
+				if e.Limit.Resets > 0 {
+					limited.reset.at = time.Unix(int64(e.Limit.Resets), 0).UTC()
+				}
 			}
 			r.limit = limited
 		case "result":
@@ -184,7 +186,9 @@ func claudeResult(r *report, e claudeEvent) {
 		r.fail(failure.ContentPolicy, words)
 	case r.limit != nil && r.end != succeeded:
 		r.fail(r.limit.kind, words)
-		r.fault.wait = r.limit.wait
+		if r.limit.reset != (reset{}) {
+			r.fault.reset = r.limit.reset // words are less exact
+		}
 	default:
 		kind := kindOf(e.APIStatus, []string{e.APIType}, words)
 		if e.Subtype == "error_during_execution" && kind == failure.Unknown {

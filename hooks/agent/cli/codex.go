@@ -15,14 +15,7 @@ var codex = &program{
 	version: []string{"--version"}, seen: "0.169.0",
 	signIn: []signIn{{path: codexAuth}}, endpoint: codexEndpoint,
 	launch: launchCodex, read: readCodex,
-	early: func(line string) failure.Kind {
-		// It would go on for minutes.
-		switch kind := worded(line); kind {
-		case failure.TokenRefreshLost, failure.MCPHandshakeFailed:
-			return kind
-		}
-		return ""
-	},
+	early: []failure.Kind{failure.TokenRefreshLost, failure.MCPHandshakeFailed}, // it would go on for minutes
 }
 
 // codexAuth is the file below HOME with the sign-in.
@@ -122,7 +115,11 @@ func readCodex(r *report) func([]byte) {
 				r.call(i.ID, i.Type, map[string]any{"command": i.Tool, "query": i.Query})
 			}
 		case "error":
-			r.trouble(kindOf(0, nil, reconnecting(e.Message)), e.Message)
+			if why, again := reconnecting(e.Message); again {
+				r.retries(kindOf(0, nil, why), e.Message)
+			} else {
+				r.err(kindOf(0, nil, e.Message), e.Message)
+			}
 		case "turn.completed":
 			u := e.Usage
 			add(&r.tokens.Input, u.Input)
@@ -139,13 +136,12 @@ func readCodex(r *report) func([]byte) {
 	}
 }
 
-// reconnecting returns the reason that codex gives for asking again.
-func reconnecting(message string) string {
-	if _, why, ok := strings.Cut(message, " ("); ok && strings.HasPrefix(message, "Reconnecting...") {
-		if strings.Contains(message, "waiting for network") {
-			return message
-		}
-		return strings.TrimSuffix(why, ")")
+// reconnecting reports whether codex says that it asks again, and returns the reason that it gives.
+func reconnecting(message string) (why string, again bool) {
+	again = strings.HasPrefix(message, "Reconnecting")
+	_, why, given := strings.Cut(message, " (")
+	if !again || !given || strings.Contains(message, "waiting for network") {
+		return message, again
 	}
-	return message
+	return strings.TrimSuffix(why, ")"), true
 }

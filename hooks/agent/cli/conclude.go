@@ -22,8 +22,8 @@ type ending struct {
 }
 
 // conclude returns the kind of a turn's end and the evidence for it, one line. The first match decides: was it
-// cancelled; did a watchdog of ours end it; did another program; did it report a failure; does its exit code tell
-// one; did it print anything. A program has no terminal event, and its control object is a claim: it excuses no exit
+// cancelled; did a watchdog of ours end it; did another program; did it report a failure; does its exit code tell one,
+// or that something that it started was ended by another program; did it print anything. A program has no terminal event, and its control object is a claim: it excuses no exit
 // code, it only settles whether it matters that output was cut.
 func conclude(e ending) (failure.Kind, string) {
 	x := e.exit
@@ -35,12 +35,10 @@ func conclude(e ending) (failure.Kind, string) {
 			", all of the wall clock but what verification needs"
 	case x.IdledOut:
 		return failure.IdleTimeout, "said nothing for the idle limit"
-	case x.OutOfMemory:
-		return failure.KilledExternally, outOfMemory
-	case x.Signal != "":
-		return failure.KilledExternally, "ended by " + x.Signal + ", which was not ours"
-	case e.failure != nil:
+	case e.failure != nil && x.Signal == "" && !x.OutOfMemory:
 		return e.failure.Kind, account(e.failure)
+	case killed(x) != "":
+		return failure.KilledExternally, killed(x)
 	case x.Code == 127:
 		return failure.CLINotInPath, because("exit 127", e.stderr)
 	case x.Code == 126:
@@ -56,8 +54,19 @@ func conclude(e ending) (failure.Kind, string) {
 	return "", ""
 }
 
-// outOfMemory is the evidence of an end by the kernel.
-const outOfMemory = "exit 137: the kernel killed it, because there was not enough memory"
+// killed returns the evidence that the signal of somebody else ended a program that no clock of ours and no person
+// ended, empty if none did. A shell that waited for a program that a signal ended exits with 128 and its number.
+func killed(x agent.Exit) string {
+	switch {
+	case x.OutOfMemory:
+		return "exit 137: the kernel killed it, because there was not enough memory"
+	case x.Signal != "":
+		return "ended by " + x.Signal + ", which was not ours"
+	case x.Code == 128+15 || x.Code == 128+9 || x.Code == 128+2 || x.Code == 128+1:
+		return fmt.Sprintf("exit %d: a signal that was not ours ended it", x.Code)
+	}
+	return ""
+}
 
 func because(what, stderr string) string {
 	if stderr = strings.TrimSpace(stderr); stderr != "" {

@@ -5,6 +5,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 var copilot = &program{
@@ -13,7 +15,7 @@ var copilot = &program{
 	signIn: []signIn{{
 		path: ".copilot/config.json", keys: []string{"copilot_tokens", "logged_in_users", "last_logged_in_user"},
 	}},
-	launch: launchCopilot, read: readCopilot,
+	launch: launchCopilot, read: readCopilot, endless: true,
 	noise: func(line []byte) bool {
 		return bytes.HasPrefix(line, []byte(`{"type":"assistant.message_delta"`)) ||
 			bytes.HasPrefix(line, []byte(`{"type":"assistant.tool_call_delta"`)) ||
@@ -51,7 +53,6 @@ func launchCopilot(s setup) launch {
 }
 
 func readCopilot(r *report) func([]byte) {
-	aborted := false
 	return func(line []byte) {
 		var e struct {
 			Type    string `json:"type"`
@@ -89,21 +90,19 @@ func readCopilot(r *report) func([]byte) {
 		case "tool.execution_complete":
 			r.result(d.Call, d.Tool, d.Result.Content, d.Success != nil && !*d.Success)
 		case "model.call_failure":
-			r.trouble(kindOf(d.Status, nil, d.Failure), d.Failure)
+			r.retries(kindOf(d.Status, nil, d.Failure), d.Failure)
 		case "session.error":
-			kind := kindOf(d.Status, []string{d.ErrorType}, d.Message)
-			r.fault = fault{kind: kind, text: short(d.Message)}.or(r.fault)
-			r.line("notice", map[string]any{"text": short(d.Message), "kind": string(kind)})
+			r.err(kindOf(d.Status, []string{d.ErrorType}, d.Message), d.Message)
 		case "abort":
-			aborted = true
+			r.aborted = true
 		case "result":
 			r.session = e.Session
 			switch {
-			case aborted: // on a signal it writes exit code 0 all the same
+			case r.aborted: // on a signal it writes exit code 0 all the same
 			case e.Exit != nil && *e.Exit == 0:
 				r.succeed()
 			default:
-				r.fail(r.fault.kind, r.fault.text)
+				r.fail(failure.AgentError, "its last event is no success")
 			}
 		}
 	}

@@ -28,6 +28,8 @@ var gemini = &program{
 			return failure.AgentMaxTurns
 		case 54:
 			return failure.AgentError
+		case 130:
+			return failure.Cancelled
 		}
 		if code >= 400-256 && code < 432-256 { // the status of HTTP, of which an exit code has the lowest byte
 			return kindOf(code+256, nil, "")
@@ -74,7 +76,7 @@ func launchGemini(s setup) launch {
 }
 
 func readGemini(r *report) func([]byte) {
-	var hidden *fault // an error that the end does not name
+	var hidden fault // an error that the end does not name; the first that tells something
 	return func(line []byte) {
 		var e struct {
 			Type     string         `json:"type"`
@@ -125,23 +127,22 @@ func readGemini(r *report) func([]byte) {
 			}
 			r.line("notice", map[string]any{"text": short(e.Message), "kind": string(kind)})
 			if e.Severity == "error" || kind == failure.LoopDetected {
-				hidden = &fault{kind: kind, text: short(e.Message)}
+				hidden = hidden.or(newFault(kind, e.Message))
 			}
 		case "result":
 			if u := e.Stats; u != nil {
 				r.tokens.Input, r.tokens.Output, r.tokens.Cached = new(u.Input), new(u.Output), new(u.Cached)
 			}
-			switch {
-			case e.Status == "success" && (hidden == nil || hidden.kind == failure.LoopDetected && r.final != ""):
+			if e.Status == "success" && (hidden.kind == "" || hidden.kind == failure.LoopDetected && r.final != "") {
 				r.succeed()
-			case e.Error != nil:
-				message := strings.TrimPrefix(e.Error.Message, "[API Error: ")
-				r.fail(kindOf(0, nil, message), e.Error.Message)
-			case hidden != nil:
-				r.fail(hidden.kind, hidden.text)
-			default:
-				r.fail(failure.AgentError, "status "+e.Status)
+				return
 			}
+			r.fault = r.fault.or(hidden)
+			kind, text := failure.AgentError, "status "+e.Status
+			if e.Error != nil {
+				kind, text = kindOf(0, nil, strings.TrimPrefix(e.Error.Message, "[API Error: ")), e.Error.Message
+			}
+			r.fail(kind, text)
 		}
 	}
 }

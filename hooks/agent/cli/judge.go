@@ -16,8 +16,8 @@ type closing struct {
 	exit  agent.Exit
 	said  bool     // something but space stood on stdout
 	lines []string // the last lines of stderr
-	given string   // prompt and context pack: a line of stderr that is in them is an echo
-	exits func(code int) failure.Kind
+	given string   // prompt and context pack, which may be echoed on stderr
+	prog  *program
 }
 
 // judge returns the kind of a turn's end and the evidence for it, one line. The terminal event of the stream decides;
@@ -27,7 +27,12 @@ func judge(r *report, c closing) fault {
 	empty := strings.TrimSpace(r.final) == ""
 	told := fault{}
 	if r.end != succeeded {
-		told = r.fault.or(complaint(c.lines, c.given))
+		told = r.fault.or(r.trouble)
+		// Beside output and exit code 0, errors on stderr are those that did not stop it.
+		if r.end == failed || !c.said || x.Code != 0 || x.TimedOut || x.IdledOut {
+			told = told.or(complaint(c.lines, c.given))
+		}
+		told = told.or(refusal(c.lines, c.given))
 		if r.limit != nil && told.vague() && x.Code != 0 {
 			told = *r.limit
 		}
@@ -62,13 +67,10 @@ func judge(r *report, c closing) fault {
 		return after(fault{kind: failure.ColdStartTimeout, text: "the model said nothing for the idle limit"})
 	case x.IdledOut:
 		return after(fault{kind: failure.IdleTimeout, text: "said nothing for the idle limit"})
-	case x.OutOfMemory:
-		return fault{kind: failure.KilledExternally, text: outOfMemory}
-	case x.Signal != "":
-		return fault{kind: failure.KilledExternally, text: "ended by " + x.Signal + ", which was not ours"}
-	case x.Code == 128+15 || x.Code == 128+9 || x.Code == 128+2 || x.Code == 128+1:
-		return fault{kind: failure.KilledExternally, text: fmt.Sprintf("exit %d: a signal that was not ours ended it",
-			x.Code)}
+	case c.code(x.Code) == failure.Cancelled && x.Signal == "" && !x.OutOfMemory:
+		return fault{kind: failure.Cancelled, text: fmt.Sprintf("exit %d: it says that it was cancelled", x.Code)}
+	case killed(x) != "":
+		return fault{kind: failure.KilledExternally, text: killed(x)}
 	case x.Code == 127:
 		return fault{kind: failure.CLINotInPath, text: because("exit 127", last(c.lines))}
 	case x.Code == 126:
@@ -77,11 +79,14 @@ func judge(r *report, c closing) fault {
 	exit := because(fmt.Sprintf("exit %d without a last event", x.Code), last(c.lines))
 	switch {
 	case !told.vague():
-		return fault{kind: told.kind, text: fmt.Sprintf("exit %d; %s", x.Code, told.text), wait: told.wait}
+		told.text = fmt.Sprintf("exit %d; %s", x.Code, told.text)
+		return told
 	case c.code(x.Code) != "":
 		return fault{kind: c.code(x.Code), text: exit}
 	case x.Code != 0:
 		return fault{kind: failure.CLIError, text: exit}
+	case c.prog.endless && !empty && !r.aborted && told.kind == "":
+		return fault{}
 	case r.events > 0:
 		return fault{kind: failure.StreamFailure, text: exit}
 	case c.said:
@@ -92,10 +97,10 @@ func judge(r *report, c closing) fault {
 
 // code returns the kind that an exit code stands for; empty: none.
 func (c closing) code(code int) failure.Kind {
-	if c.exits == nil {
+	if c.prog.exit == nil {
 		return ""
 	}
-	return c.exits(code)
+	return c.prog.exit(code)
 }
 
 func last(lines []string) string {

@@ -1,7 +1,7 @@
 package cli
 
-// The kinds of errors that CLIs report in words. Only fields for errors, and lines of stderr that the CLI itself
-// marks as errors, come here: never what the model said, what a tool printed, or a prompt that is echoed.
+// The kinds of errors that CLIs report in words. Only fields for errors, and lines of stderr that are the CLI's own
+// errors, come here: never what the model said, what a tool printed, or a prompt that is echoed.
 
 import (
 	"encoding/json"
@@ -119,21 +119,64 @@ func worded(message string) failure.Kind {
 var errorLine = lazily.Regexp(
 	`^(?:\[?\S{0,40}\]? ?ERROR[: ]+(?:[\w:]+: )?|(?:\w+: )?(?:[Ee]rror|[Ff]atal|API Error)\b[^:]{0,60}: ?|\[?API Error: )(.*)`)
 
+// errorSentence matches a whole line of stderr that is an error, although the CLI does not mark it as one.
+var errorSentence = lazily.Regexp(`(?i)^(?:` +
+	`credit balance is too low\.?|` + // claude
+	`(?:not logged in|invalid api key)(?: · .*|\.)?|` +
+	`you['’]ve hit your [\w -]{1,30} limit(?: · .*|\.)?|` +
+	`no authentication information found\.?|` + // copilot
+	`please set an auth method in your .*|` + // gemini
+	`(?:(?:terminal|retryable)quotaerror|modelnotfounderror): .*|` +
+	`you have exhausted your (?:capacity|quota|daily quota) on this model\..*|` +
+	`attempt \d+ failed\b.*\. max attempts reached` +
+	`)$`)
+
 // refusedLine matches the line in which opencode says that it refuses a permission, because nobody is asked.
 var refusedLine = lazily.Regexp(`^! permission requested: .*; auto-rejecting$`)
 
-// complaint returns the fault that stderr tells, empty if it tells none. A line that the agent was given, in its
-// prompt or its context pack, is an echo.
+// complaint returns the fault that the errors on stderr tell, empty if they tell none.
 func complaint(lines []string, given string) (f fault) {
 	for _, line := range lines {
-		m := errorLine().FindStringSubmatch(line)
-		switch {
-		case given != "" && strings.Contains(given, line):
-		case refusedLine().MatchString(line):
-			f = fault{kind: failure.PermissionDenied, text: short(line)}.or(f)
-		case m != nil:
-			f = fault{kind: kindOf(0, nil, m[1]), text: short(line)}.or(f)
+		if words, marked := markedError(withoutEcho(line, given)); marked {
+			f = newFault(kindOf(0, nil, words), line).or(f)
 		}
 	}
 	return f
+}
+
+// refusal returns the fault that a permission was refused, empty if none was.
+func refusal(lines []string, given string) fault {
+	for _, line := range lines {
+		if refusedLine().MatchString(withoutEcho(line, given)) {
+			return fault{kind: failure.PermissionDenied, text: short(line)}
+		}
+	}
+	return fault{}
+}
+
+// markedError returns what a line of stderr says after the CLI's own mark of an error, and reports whether it is an
+// error: some CLIs print whole sentences without a mark.
+func markedError(line string) (words string, ok bool) {
+	if m := errorLine().FindStringSubmatch(line); m != nil {
+		return m[1], true
+	}
+	return line, errorSentence().MatchString(line)
+}
+
+// leastEcho is the length of a line that is looked for inside longer lines, in bytes. A shorter one may be in the CLI's
+// own words by chance.
+const leastEcho = 16
+
+// withoutEcho returns what a line of stderr holds besides what the agent was given, its prompt and its context pack:
+// CLIs print these, alone and inside lines of their own.
+func withoutEcho(line, given string) string {
+	if given != "" && strings.Contains(given, line) {
+		return ""
+	}
+	for part := range strings.SplitSeq(given, "\n") {
+		if part = strings.TrimSpace(part); len(part) >= leastEcho {
+			line = strings.ReplaceAll(line, part, "")
+		}
+	}
+	return line
 }

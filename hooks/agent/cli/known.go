@@ -174,7 +174,7 @@ func (k *Known) turn(ctx context.Context, r agent.Request, resume, from string) 
 		exit.Cancelled, exit.TimedOut = false, true
 	}
 	f := judge(rep, closing{
-		exit: exit, said: rd.said, lines: rd.lines, given: r.Prompt + "\n" + string(r.Pack), exits: p.exit,
+		exit: exit, said: rd.said, lines: rd.lines, given: rd.given, prog: p,
 	})
 	turn := k.turnOf(rep, f, exit, used)
 	turn.CLI, turn.CLIVersion, turn.Given = p.name, version, k.Given.names()
@@ -216,7 +216,7 @@ func (k *Known) turnOf(rep *report, f fault, exit agent.Exit, used *Used) agent.
 	if t.Model == "" {
 		t.Model = k.Model
 	}
-	if wait := time.Duration(f.wait * float64(time.Second)); wait > 0 && wait < agent.LongestWait {
+	if wait := f.reset.wait(time.Now()); wait > 0 && wait < agent.LongestWait {
 		t.RetryAfter = &wait
 	}
 	var problem error

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -123,6 +124,31 @@ func TestKnown(t *testing.T) {
 		t.Parallel()
 		turn, _ := fake(t, viaRelay("codex"), "echo 'ERROR: handshaking with MCP server failed: x' >&2; exec sleep 1000", nil)
 		if turn.Kind != failure.MCPHandshakeFailed {
+			t.Errorf("%+v", turn)
+		}
+	})
+	t.Run("C48 a limit with a time", func(t *testing.T) {
+		t.Parallel()
+		at := time.Now().Add(50 * time.Hour)
+		turn, _ := fake(t, viaRelay("codex"), fmt.Sprintf("echo \"ERROR: You've hit your usage limit. Try again at %s.\" >&2; exit 1", at.Format("Jan 2, 2006 3:04 PM")), nil)
+		if turn.Kind != failure.QuotaExhausted || turn.RetryAfter == nil || *turn.RetryAfter < 50*time.Hour-time.Minute || *turn.RetryAfter > 50*time.Hour+time.Minute {
+			t.Errorf("%+v", turn)
+		}
+	})
+	t.Run("C48 a limit with an absurd time", func(t *testing.T) {
+		t.Parallel()
+		turn, _ := fake(t, viaRelay("codex"), "echo \"ERROR: You've hit your usage limit. Try again at Apr 28th, 2136 10:03 PM.\" >&2; exit 1", nil)
+		if turn.Kind != failure.QuotaExhausted || turn.RetryAfter != nil {
+			t.Errorf("%+v", turn)
+		}
+	})
+	t.Run("E16 a prompt about the same is echoed", func(t *testing.T) {
+		t.Parallel()
+		turn, _ := fake(t, viaRelay("codex"), "cat >&2; sleep 0.3\n"+say(`{"type":"item.completed","item":{"type":"agent_message","text":"done"}}`, `{"type":"turn.completed","usage":{"input_tokens":1}}`), func(r *agent.Request) {
+			r.Prompt = "Repair it.\nERROR: your access token could not be refreshed."
+			r.Pack = []byte("ERROR: handshaking with MCP server failed")
+		})
+		if turn.Kind != "" || turn.Text != "done" {
 			t.Errorf("%+v", turn)
 		}
 	})

@@ -112,7 +112,8 @@ func readOpencode(r *report) func([]byte) {
 		}
 		switch p := e.Part; e.Type {
 		case "step_start":
-			r.end, r.worked = running, true
+			r.again()
+			r.worked = true
 		case "text":
 			r.text(p.Text)
 		case "tool_use":

@@ -115,7 +115,7 @@ func readPi(r *report) func([]byte) {
 		case "tool_execution_end":
 			r.result(e.Call, e.Tool, plainText(e.Result.Content), e.IsError)
 		case "agent_start", "auto_retry_start":
-			r.end = running
+			r.again()
 		case "agent_end": // one comes before each retry, too
 			switch answer.Stop {
 			case "stop", "length":

@@ -30,8 +30,10 @@ type program struct {
 	// noise reports whether a line only repeats what other events say. It is not decoded, and not kept in the raw
 	// stream. nil: no line does.
 	noise func(line []byte) bool
-	// early returns a kind if a line of stderr means that waiting is of no use. nil: none does.
-	early func(line string) failure.Kind
+	// early are the kinds of errors on stderr after which waiting is of no use.
+	early []failure.Kind
+	// endless means that it may have no last event: words of the model and exit code 0 are a success.
+	endless bool
 	// exit returns the kind that an exit code stands for; empty: none. nil: no code does.
 	exit func(code int) failure.Kind
 }

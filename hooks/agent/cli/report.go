@@ -2,6 +2,7 @@ package cli
 
 import (
 	"strings"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
@@ -17,8 +18,10 @@ type report struct {
 	events   int  // that were read
 	worked   bool // the model said or did something
 	called   bool // it called a tool
+	aborted  bool // it says that it stopped before it was done
 	end      end
-	fault    fault  // why it ended; while it works, what it is in trouble with
+	fault    fault  // why it ended, or will: of its errors the first that tells something
+	trouble  fault  // the last error that it says it tries to get over
 	final    string // what was said after the last tool call
 	open     bool   // final is still growing, by deltas
 	session  string
@@ -43,9 +46,18 @@ const (
 
 // A fault is a kind of failure and its evidence, one line.
 type fault struct {
-	kind failure.Kind
-	text string
-	wait float64 // seconds after which it may be tried again; 0: not said
+	kind  failure.Kind
+	text  string
+	reset reset // of a limit
+}
+
+// newFault returns the fault that the CLI reports in a message.
+func newFault(kind failure.Kind, message string) fault {
+	f := fault{kind: kind, text: short(message)}
+	if kind.Class() == failure.Wait {
+		f.reset = announced(message, time.Now())
+	}
+	return f
 }
 
 // vague reports whether the kind tells nothing that an exit code would not.
@@ -57,10 +69,13 @@ func (f fault) vague() bool {
 	return false
 }
 
-// or returns the fault that tells more; f if both do.
+// or returns the fault that tells more; f if both do. Of one limit the reset is that of the fault that knows it.
 func (f fault) or(other fault) fault {
-	if f.vague() && other.kind != "" && (!other.vague() || f.kind == "") {
+	switch {
+	case f.vague() && other.kind != "" && (!other.vague() || f.kind == ""):
 		return other
+	case f.kind == other.kind && f.reset == reset{}:
+		f.reset = other.reset
 	}
 	return f
 }
@@ -126,17 +141,31 @@ const mostResult = 16 << 10
 func (r *report) progress() {
 	r.worked = true
 	if !r.hopeless {
-		r.fault = fault{}
+		r.fault, r.trouble = fault{}, fault{}
 	}
 	if r.end == failed {
 		r.end = running
 	}
 }
 
-// trouble is an error that the CLI says it tries to get over.
-func (r *report) trouble(kind failure.Kind, text string) {
-	r.fault = fault{kind: kind, text: short(text)}
+// retries is an error that the CLI says it tries to get over.
+func (r *report) retries(kind failure.Kind, text string) {
+	r.trouble = newFault(kind, text)
 	r.line("notice", map[string]any{"text": short(text), "kind": string(kind)})
+}
+
+// err is an error that may end the work. What follows is often only about its consequences.
+func (r *report) err(kind failure.Kind, text string) {
+	r.fault = r.fault.or(newFault(kind, text))
+	r.line("notice", map[string]any{"text": short(text), "kind": string(kind)})
+}
+
+// again means that the CLI goes on after an end: what it failed with is what it tries to get over.
+func (r *report) again() {
+	r.end = running
+	if !r.hopeless && r.fault.kind != "" {
+		r.fault, r.trouble = fault{}, r.fault
+	}
 }
 
 // succeed is a terminal event that says that the work is done.
@@ -148,14 +177,14 @@ func (r *report) succeed() {
 	r.end = succeeded
 }
 
-// fail is a terminal event that says that the work failed. What was seen before counts if it tells more.
+// fail is a terminal event that says that the work failed. An error that told more, or as much, before it counts.
 func (r *report) fail(kind failure.Kind, text string) {
 	r.flush()
 	if r.end == succeeded {
 		return // what comes after a success does not undo it
 	}
 	r.end = failed
-	r.fault = fault{kind: kind, text: short(text)}.or(r.fault)
+	r.fault = r.fault.or(newFault(kind, text))
 }
 
 // add adds to a count that may be unknown.

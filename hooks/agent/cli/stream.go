@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,6 +29,7 @@ type reading struct {
 	noteTo  func(agent.Line)
 	secrets *redact.Set
 	raw     io.Writer
+	given   string // prompt and context pack: what stands on stderr and in them is an echo
 	after   func() // called after each event, with the mutex held
 
 	out, err lineSplitter
@@ -41,7 +43,10 @@ type reading struct {
 }
 
 func newReading(p *program, r agent.Request, rep *report) *reading {
-	s := &reading{prog: p, report: rep, noteTo: r.Note, secrets: r.Secrets, raw: r.Raw}
+	s := &reading{
+		prog: p, report: rep, noteTo: r.Note, secrets: r.Secrets, raw: r.Raw,
+		given: agent.Clean(r.Prompt + "\n" + string(r.Pack)),
+	}
 	rep.note = s.note
 	s.read = p.read(rep)
 	s.out = lineSplitter{most: maxEvent, line: s.event, long: s.tooLong}
@@ -143,14 +148,21 @@ func (s *reading) complaint(line []byte) {
 		s.lines = s.lines[1:]
 	}
 	s.lines = append(s.lines, agent.Tail(text, 2000))
-	if s.prog.early != nil && !s.report.hopeless && s.report.end == running {
-		if kind := s.prog.early(text); kind != "" {
-			s.report.fault, s.report.hopeless = fault{kind: kind, text: short(text)}, true
-			if s.after != nil {
-				s.after()
-			}
+	if s.hopeless(text) {
+		s.report.fault, s.report.hopeless = fault{kind: worded(text), text: short(text)}, true
+		if s.after != nil {
+			s.after()
 		}
 	}
+}
+
+// hopeless reports whether a line of stderr means that waiting for a CLI that works is of no use.
+func (s *reading) hopeless(line string) bool {
+	if s.report.hopeless || s.report.end != running || !slices.Contains(s.prog.early, worded(line)) {
+		return false
+	}
+	words, marked := markedError(withoutEcho(line, s.given))
+	return marked && worded(words) == worded(line)
 }
 
 // A lineSplitter cuts a stream into lines.

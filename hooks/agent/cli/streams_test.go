@@ -63,7 +63,7 @@ func play(t *testing.T, base string, size int) (captured, *report, fault, []agen
 	}
 	_, _ = errs.Write(read(base + ".stderr"))
 	s.close()
-	return c, rep, judge(rep, closing{exit: exit, said: s.said, lines: s.lines, exits: s.prog.exit}), lines
+	return c, rep, judge(rep, closing{exit: exit, said: s.said, lines: s.lines, prog: s.prog}), lines
 }
 
 // Every captured stream is understood as a careful reader understood it.

@@ -1,0 +1,151 @@
+package cli
+
+// When a limit ends, as CLIs announce it in words.
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
+)
+
+// A reset is when a limit ends: after a while, or at a time of the clock. The zero reset is not known.
+type reset struct {
+	after time.Duration
+	at    time.Time // UTC
+}
+
+// clockBuffer is added to a time of the clock that is as far away or farther: the provider's clock is another one, and
+// the time is rounded.
+const clockBuffer = time.Minute
+
+// wait returns how long to wait from now on. It is not positive where that is not known, or where the limit has ended.
+func (r reset) wait(now time.Time) time.Duration {
+	if r.at.IsZero() {
+		return r.after
+	}
+	wait := r.at.Sub(now)
+	if wait >= clockBuffer {
+		wait += clockBuffer
+	}
+	return wait
+}
+
+// mostAnnounced is how much of a message is searched for a reset, in bytes.
+const mostAnnounced = 16 << 10
+
+var (
+	announcement = lazily.Regexp(`(?i)\b(?:try again|retry|resets?|available again)(?: (?:in|after|at|on))?:? +`)
+	// A number and its unit, and what divides it from the next.
+	span = lazily.Regexp(`^(\d+(?:\.\d+)?) ?([A-Za-z]+)(?:,? and |,? ?)`)
+	// Month, day and year, all optional; hour, minute and half of the day; a time zone.
+	clockTime = lazily.Regexp(`(?i)^(?:([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?,? (?:at )?)?` +
+		`(\d{1,2})(?::(\d\d))?(?: ?([ap])\.?m\b\.?)?(?: \(([\w/+-]+)\)| (UTC|GMT)\b)?`)
+	internetTime = lazily.Regexp(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
+)
+
+// units are the words for units of time.
+var units = map[string]time.Duration{
+	"ms": time.Millisecond, "s": time.Second, "sec": time.Second, "second": time.Second, "m": time.Minute,
+	"min": time.Minute, "minute": time.Minute, "h": time.Hour, "hr": time.Hour, "hour": time.Hour,
+	"d": 24 * time.Hour, "day": 24 * time.Hour,
+}
+
+// announced returns the reset that a message announces. Times without a zone are those of now, times without a day are
+// the next ones.
+func announced(message string, now time.Time) reset {
+	message = message[:min(len(message), mostAnnounced)]
+	for _, m := range announcement().FindAllStringIndex(message, -1) {
+		text := message[m[1]:]
+		if d := spanOf(text); d > 0 {
+			return reset{after: d}
+		}
+		if at := timeOf(text, now); !at.IsZero() {
+			return reset{at: at.UTC()}
+		}
+	}
+	return reset{}
+}
+
+// spanOf returns the duration that a text begins with, such as 3h12m or 4 hours and 5 minutes; 0: with none.
+func spanOf(text string) (d time.Duration) {
+	for {
+		m := span().FindStringSubmatch(text)
+		if m == nil {
+			return d
+		}
+		word := strings.ToLower(m[2])
+		unit := units[word]
+		if unit == 0 {
+			unit = units[strings.TrimSuffix(word, "s")]
+		}
+		if unit == 0 {
+			return d
+		}
+		n, err := strconv.ParseFloat(m[1], 64)
+		if more := n * float64(unit); err != nil || more > float64(agent.LongestWait-d) {
+			return 0 // absurd
+		}
+		d += time.Duration(n * float64(unit))
+		text = text[len(m[0]):]
+	}
+}
+
+// timeOf returns the time that a text begins with; the zero time: with none.
+func timeOf(text string, now time.Time) time.Time {
+	if at, err := time.Parse(time.RFC3339, internetTime().FindString(text)); err == nil {
+		return at
+	}
+	m := clockTime().FindStringSubmatch(text)
+	if m == nil || m[5] == "" && m[6] == "" { // a bare number is no time
+		return time.Time{}
+	}
+	if zone := m[7] + m[8]; zone != "" {
+		loc, err := time.LoadLocation(zone)
+		if err != nil {
+			return time.Time{}
+		}
+		now = now.In(loc)
+	}
+	hour, minute := number(m[4]), number(m[5])
+	if m[6] != "" {
+		if hour < 1 || hour > 12 {
+			return time.Time{}
+		}
+		hour %= 12
+		if strings.EqualFold(m[6], "p") {
+			hour += 12
+		}
+	}
+	if hour > 23 || minute > 59 {
+		return time.Time{}
+	}
+	year, month, day := now.Date()
+	if m[1] == "" {
+		at := time.Date(year, month, day, hour, minute, 0, 0, now.Location())
+		if now.Sub(at) > time.Hour { // not long ago: the limit has just ended
+			at = time.Date(year, month, day+1, hour, minute, 0, 0, now.Location())
+		}
+		return at
+	}
+	named, err := time.Parse("Jan", m[1][:3])
+	if day = number(m[2]); err != nil || day < 1 || day > 31 {
+		return time.Time{}
+	}
+	if m[3] != "" {
+		year = number(m[3])
+	}
+	at := time.Date(year, named.Month(), day, hour, minute, 0, 0, now.Location())
+	if m[3] == "" && now.Sub(at) > 30*24*time.Hour { // around the new year
+		at = at.AddDate(1, 0, 0)
+	}
+	return at
+}
+
+// number returns a short number of digits; 0 for none.
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAnnounced(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("here", 2*3600)
+	now := time.Date(2026, 4, 27, 14, 30, 0, 0, zone)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip("no time zones here")
+	}
+	for text, want := range map[string]reset{
+		"C40 You've hit your usage limit. Upgrade to Plus or try again at Apr 28th, 2026 10:03 PM.": {at: time.Date(2026, 4, 28, 22, 3, 0, 0, zone)},
+		"try again at 3:51 PM.": {at: time.Date(2026, 4, 27, 15, 51, 0, 0, zone)},
+		"You've hit your session limit · resets 3:50pm (Europe/Berlin)": {at: time.Date(2026, 4, 27, 15, 50, 0, 0, berlin)},
+		"You've hit your session limit · resets 3am (Europe/Berlin)":    {at: time.Date(2026, 4, 28, 3, 0, 0, 0, berlin)},
+		"resets 12am (UTC)":   {at: time.Date(2026, 4, 28, 0, 0, 0, 0, time.UTC)},
+		"resets at 23:15 UTC": {at: time.Date(2026, 4, 27, 23, 15, 0, 0, time.UTC)},
+		"Your weekly limit resets May 4, 5pm (America/New_York)": {at: time.Date(2026, 5, 4, 21, 0, 0, 0, time.UTC)},
+		"resets Jan 2 at 10am (UTC)":                             {at: time.Date(2027, 1, 2, 10, 0, 0, 0, time.UTC)},
+		"resets Apr 1 at 10am (UTC)":                             {at: time.Date(2026, 4, 1, 10, 0, 0, 0, time.UTC)},
+		"resets 2pm":                                             {at: time.Date(2026, 4, 27, 14, 0, 0, 0, zone)},
+		"resets 1pm":                                             {at: time.Date(2026, 4, 28, 13, 0, 0, 0, zone)},
+		"reset at 2026-04-28T22:03:00.5+02:00.":                  {at: time.Date(2026, 4, 28, 22, 3, 0, 5e8, zone)},
+		"You have exhausted your capacity. Your quota will reset after 3h12m.": {after: 3*time.Hour + 12*time.Minute},
+		"5 hour usage limit reached, resets in 4 hours 25 minutes":             {after: 4*time.Hour + 25*time.Minute},
+		"try again in 3 days, 4 hours and 5 minutes.":                          {after: 76*time.Hour + 5*time.Minute},
+		"* Quota exceeded for metric: x, limit: 20\nPlease retry in 35.25s.":   {after: 35250 * time.Millisecond},
+		"Please try again later, or retry after: 300ms":                        {after: 300 * time.Millisecond},
+		"resets 3:50pm (Somewhere/Else)":                                       {},
+		"resets 25:00":                                                         {},
+		"resets 13pm":                                                          {},
+		"resets Apr 99, 5pm":                                                   {},
+		"resets Foo 9, 5pm":                                                    {},
+		"reset 5 times":                                                        {},
+		"try again in a moment":                                                {},
+		"it lasts 3h12m":                                                       {},
+		"presets 3pm":                                                          {},
+		"retry in 99999999999999999999h":                                       {},
+		strings.Repeat("resets ", 1<<20) + "3pm":                               {},
+	} {
+		want.at = want.at.UTC()
+		if got := announced(text, now); got != want {
+			t.Errorf("%.80q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// A time of the clock is exceeded by a minute, unless it is near; what is told as a span is exact.
+func TestWait(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 4, 27, 14, 30, 0, 0, time.UTC)
+	for _, c := range []struct {
+		reset reset
+		want  time.Duration
+	}{
+		{reset{}, 0},
+		{reset{after: time.Hour}, time.Hour},
+		{reset{at: now.Add(time.Hour)}, time.Hour + time.Minute},
+		{reset{at: now.Add(time.Minute)}, 2 * time.Minute},
+		{reset{at: now.Add(20 * time.Second)}, 20 * time.Second},
+		{reset{at: now.Add(-time.Hour)}, -time.Hour},
+	} {
+		if got := c.reset.wait(now); got != c.want {
+			t.Errorf("%v: %s, want %s", c.reset, got, c.want)
+		}
+	}
+}
