@@ -43,7 +43,7 @@ var (
 	}
 	perText = []func(*edit) findings{
 		patterns, assertions, expectations, limits, narrowedPackages, exitsOnLoad, goSystemExits, cLibraryExits, libraryEnds, cReplacements,
-		replacements, pyEquals, pyTolerant, braceEquals, perlEdited, rustExits, rustEqual, detections, surroundings, buildTags, catchAlls, deadCode, ownSuppressions,
+		replacements, pyEquals, pyTolerant, pyBuiltins, braceEquals, weaker, jvmStreams, perlEdited, rustExits, rustEqual, detections, surroundings, buildTags, catchAlls, deadCode, ownSuppressions,
 	}
 )
 
