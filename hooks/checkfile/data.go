@@ -162,6 +162,9 @@ func (s *survey) mention(u *unit, p string, line []byte, lit string, folder, fol
 		return
 	}
 	lit = strings.TrimLeft(lit, "/")
+	if glob && !slash && strings.Trim(lit, "*") != "" && path.Ext(lit) != "" {
+		u.filled = append(u.filled, lit)
+	}
 	for _, dir := range []string{path.Dir(p), s.sub, "."} {
 		name := path.Join(dir, lit)
 		switch {
@@ -220,6 +223,13 @@ func (s *survey) testData() fileSet {
 				production[name] = true
 			}
 			patterns = append(patterns, s.globs[u]...)
+			for _, lit := range u.filled[:min(len(u.filled), maxJoined)] { // beside the name of the folder
+				for _, name := range u.mentioned {
+					if dir, ok := strings.CutSuffix(name, "/"); ok && len(patterns) <= maxPerUnit {
+						patterns = append(patterns, literal(dir)+"/"+lit)
+					}
+				}
+			}
 		}
 	}
 	patterns = fewGlobs(patterns)
@@ -237,7 +247,7 @@ func (s *survey) testData() fileSet {
 		}
 		for _, name := range u.mentioned {
 			shared := strings.HasSuffix(name, "/") && listed[name]
-			if !shared && !production[name] && !s.usedByProduction(name) {
+			if !shared && !production[name] && (!listed[name] || expectName(name)) && !s.usedByProduction(name) {
 				data.files[name] = true
 			}
 		}

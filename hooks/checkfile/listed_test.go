@@ -38,8 +38,8 @@ func TestClassListedByTests(t *testing.T) {
 		"src/lib.rs": "#[cfg(test)]\nmod checks;\nmod shop;\n", "src/checks.rs": "fn all() { std::fs::read_dir(\"rust\") }\n", "src/shop.rs": "", "rust/x": "",
 	}, "", nil, `
 		3 ref/x gold/x walk/deep/x glob/x
-		3 golds/en/out.txt golds/new/out.txt named/x pys/a.out lists/en.json
-		0 lists/de.json  # production puts its name together
+		3 golds/en/out.txt golds/new/out.txt named/x pys/a.out
+		0 lists/de.json lists/en.json  # production puts their names together
 		0 plain/x y.cfg
 		3 rust/x  # a module that only tests compile reads it
 		2 src/checks.rs

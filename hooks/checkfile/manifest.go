@@ -174,7 +174,7 @@ func differences(old, now []piece) []piece {
 	}
 	var list []piece
 	for _, s := range all {
-		if slices.Equal(s.values[0], s.values[1]) {
+		if slices.Equal(s.values[0], s.values[1]) || registers(s.piece.name, s.values[0], s.values[1]) {
 			continue
 		}
 		if s.piece.is == dependency {
@@ -189,6 +189,25 @@ func differences(old, now []piece) []piece {
 			strings.Compare(a.name, b.name))
 	})
 	return list
+}
+
+// registers reports whether an entry lists the markers of pytest, and only got more of them: a marker selects nothing.
+func registers(name string, was, now []string) bool {
+	if !slices.Contains([]string{"pytest.markers", "tool:pytest.markers", "tool.pytest.ini_options.markers", "tool.pytest.markers"}, name) {
+		return false
+	}
+	marks := func(values []string) (list []string) {
+		for _, v := range values {
+			for line := range strings.Lines(v) {
+				if line = strings.Trim(line, " \t\r\n[],"); line != "" {
+					list = append(list, line)
+				}
+			}
+		}
+		return list
+	}
+	has := marks(now)
+	return !slices.ContainsFunc(marks(was), func(m string) bool { return !slices.Contains(has, m) })
 }
 
 // originForm matches the place that a dependency comes from: a URL or scheme, a key such as path, an owner/name, a

@@ -321,15 +321,21 @@ func (n *finder) followTests(w site) {
 	}
 }
 
+// completes reports whether a shell loads p to complete commands.
+func (n *finder) completes(p string) bool {
+	src, err := n.read(p)
+	return err == nil && len(src) <= maxReadSize && len(completions(string(src))) > 0
+}
+
 // sourced adds a script that another one reads as its own text. One that production sources too, or that the other is
-// named after, is a library of both: what is tested, and part of what tests it.
+// named after, is a library of both: what is tested, and part of what tests it. So is one that completes commands.
 func (n *finder) sourced(p string, w site) {
 	if p == "" || p == w.script {
 		return
 	}
 	n.add(p)
 	if tested := w.script != "" && lang.SubjectOf(w.script) == lang.SubjectOf(p); !tested && !n.imported(p) &&
-		!n.sourcedBare(p) {
+		!n.sourcedBare(p) && !n.completes(p) {
 		n.followScript(p, w)
 		return
 	}

@@ -1,6 +1,8 @@
 package checkfile
 
 import (
+	"bytes"
+	"go/format"
 	"io/fs"
 	"path"
 	"slices"
@@ -15,14 +17,15 @@ import (
 //
 // A change stays in a Makefile of the check when it is only of rules and variables that build the program, and in a
 // library of shell functions when it is only of what is tested (shell_library.go). A manifest that cannot be restored
-// by parts is restored as a whole. So are sources with tests in them (inline.go).
+// by parts is restored as a whole. So are sources with tests in them (inline.go). A change stays that means nothing to
+// what a check decides (Idle).
 func (c *Checks) Restore(changes []patch.Change) []patch.Change {
 	var rest []patch.Change
 	there := map[string]bool{} // files that the restored tree has, with a slash at the end
 	above := map[string]bool{} // folders that these are in: a file cannot be there and have files below it
 	for _, change := range changes {
 		class := c.Class(change.Path)
-		keep := class == 0 || class == 4 && c.stays(change, changes)
+		keep := class == 0 || class == 4 && c.stays(change, changes) || c.Idle(change)
 		if kind := c.partsOf(change.Path); keep && kind != nil {
 			change, keep = kind.restoreParts(change)
 		}
@@ -46,6 +49,26 @@ const maxEdited = 512 << 10 // bytes of both sides of a change that is judged by
 func edited(change patch.Change) bool {
 	b, a := change.Before, change.After
 	return b != nil && a != nil && b.Mode == a.Mode && b.Mode&fs.ModeType == 0 && len(b.Data)+len(a.Data) <= maxEdited
+}
+
+// Idle reports whether a change of a check file means nothing to what it decides: gofmt wrote a source of Go like that, or
+// markers of pytest were registered.
+func (c *Checks) Idle(change patch.Change) bool {
+	class := c.Class(change.Path)
+	if class < 2 || class == 3 || !edited(change) || bytes.Equal(change.Before.Data, change.After.Data) {
+		return false
+	}
+	before, after := string(change.Before.Data), string(change.After.Data)
+	switch base := path.Base(change.Path); {
+	case path.Ext(base) == ".go":
+		formatted, err := format.Source(change.Before.Data)
+		return err == nil && string(formatted) == after
+	case slices.Contains([]string{"pytest.ini", ".pytest.ini", "tox.ini"}, base):
+		old, okOld := splitINI(before)
+		now, okNow := splitINI(after)
+		return okOld && okNow && len(differences(old, now)) == 0
+	}
+	return false
 }
 
 // OnlyBuilds reports whether a change of a Makefile of the check touches only how the program is built, nothing that

@@ -113,7 +113,8 @@ func (c *Checks) OnlyTested(change patch.Change) bool {
 	if !okBefore || !okAfter || !c.sameAround(aroundBefore, aroundAfter) {
 		return false
 	}
-	leads := c.leads(before, after)
+	completes := completions(string(change.Before.Data))
+	leads := c.leads(completes, before, after)
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 	for name := range all {
@@ -122,7 +123,7 @@ func (c *Checks) OnlyTested(change patch.Change) bool {
 		_, called := c.refs.calls[name]
 		switch {
 		case was && is && old == now:
-		case leads[name], was != is && called, slices.Contains(Programs(), name),
+		case leads[name] && !completes[name], was != is && called, slices.Contains(Programs(), name),
 			slices.Contains(deciders, name):
 			return false
 		case is && !c.harmless(old, now):
@@ -132,12 +133,25 @@ func (c *Checks) OnlyTested(change patch.Change) bool {
 	return true
 }
 
-// leads returns the names that may decide: those that the check's commands call, and what these functions call.
-func (c *Checks) leads(sides ...map[string]string) map[string]bool {
+var completion = lazily.Regexp(`(?m)^[ \t]*complete\s[^\n]*-F\s+(\w+)`)
+
+// completions returns the functions by which a file completes commands of bash: its shell calls them, and so they are the
+// product of the file, whoever else does.
+func completions(src string) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range completion().FindAllStringSubmatch(src, -1) {
+		names[m[1]] = true
+	}
+	return names
+}
+
+// leads returns the names that may decide: those that the check's commands call, and what these functions call. Those of
+// tested may not.
+func (c *Checks) leads(tested map[string]bool, sides ...map[string]string) map[string]bool {
 	found := map[string]bool{}
 	var work []string
 	for name, decides := range c.refs.calls {
-		if decides {
+		if decides && !tested[name] {
 			work = append(work, name)
 		}
 	}
@@ -180,7 +194,7 @@ func (c *Checks) harmless(old, now string) bool {
 		has := map[string]int{}
 		for _, command := range shelltext.Commands(text) {
 			for name := range command.Sets {
-				if len(command.Words) == 0 && c.refs.variables[name] {
+				if len(command.Words) == 0 && c.refs.variables[name] && name != "COMPREPLY" { // which completions give
 					has[name+"="]++
 				}
 			}

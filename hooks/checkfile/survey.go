@@ -35,6 +35,7 @@ type unit struct {
 	uses      []*unit
 	users     []*unit
 	mentioned []string // data that its literals name
+	filled    []string // names of files that its literals have parts of
 }
 
 // production reports whether u is neither a test, nor a helper of tests, nor a tool.

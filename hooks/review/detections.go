@@ -164,3 +164,69 @@ func folded(line string) string {
 	}
 	return text
 }
+
+var (
+	pyDef     = lazily.Regexp(`^\s*def\s+(\w+)\s*\(`)
+	pyEffects = lazily.Regexp(`\b(?:global|nonlocal|yield|raise|setattr|exec|eval)\b|\w[.\]]\w*\s*=[^=]|\]\s*=[^=]`)
+	pyGives   = lazily.Regexp(`\breturn\s+\S`)
+	pyLevel   = lazily.Regexp(`\bstacklevel\s*=`)
+	// rustLevel chooses between two levels of a log, and makes nothing else of them.
+	rustLevel = lazily.Regexp(`\bif\s+cfg!\s*\(\s*(?:not\s*\(\s*)?debug_assertions\s*\)?\s*\)\s*\{\s*` + ofLog + `\s*\}\s*else\s*\{\s*` + ofLog + `\s*\}\s*(?:[;,)}]|$)`)
+)
+
+const (
+	ofLog        = `(?:(?:\w+::)*\w*(?:Level|LevelFilter|Severity|Verbosity)::\w+|"(?i:trace|debug|info|warn|error|off)")`
+	levelWithin  = 6 // lines that choose a level
+	mostOfAFrame = 60
+)
+
+// asksForLevel reports whether a line asks who runs it for the level of a log or a warning alone: of Rust, whether a
+// program is built for debugging; of Python, how far up the caller is that a warning is about.
+func (e *edit) asksForLevel(j int) bool {
+	s := e.after
+	switch e.language {
+	case "rust":
+		var text strings.Builder
+		for k := j; k < min(j+levelWithin, len(s.lines)); k++ {
+			text.WriteString(s.plain(k) + "\n")
+		}
+		at := rustLevel().FindStringIndex(text.String())
+		return at != nil && at[0] <= len(s.lines[j])
+	case "py":
+		head := j
+		for head >= 0 && (pyDef().FindString(s.code(head)) == "" || indent(s.code(head)) >= indent(s.code(j))) {
+			if head--; head < j-mostOfAFrame {
+				return false
+			}
+		}
+		if head < 0 || !e.isFresh(head) && !pyLevel().MatchString(strings.Join(s.pyBody(head), "\n")) {
+			return false
+		}
+		body := strings.Join(s.pyBody(head), "\n")
+		switch {
+		case pyEffects().MatchString(body):
+			return false
+		case !pyGives().MatchString(body):
+			return pyLevel().MatchString(body)
+		}
+		return e.isFresh(head) && e.of.onlyLevel(pyDef().FindStringSubmatch(s.code(head))[1])
+	}
+	return false
+}
+
+// onlyLevel reports whether a patch calls a function of Python, and only to say how far up a warning looks.
+func (p *proposal) onlyLevel(name string) bool {
+	named := regexp.MustCompile(`(\bstacklevel\s*=\s*(?:\w+\.)*|\bdef\s+|\bimport\b.*)?\b` + name + `\b`)
+	called := false
+	for _, e := range p.edits {
+		for j := range e.after.lines {
+			for _, m := range named.FindAllStringSubmatch(e.after.code(j), -1) {
+				if m[1] == "" {
+					return false
+				}
+				called = called || strings.HasPrefix(m[1], "stacklevel")
+			}
+		}
+	}
+	return called
+}

@@ -29,9 +29,17 @@ var (
 	perlEqual  = lazily.Regexp(`['"]?(eq|==|cmp)['"]?\s*=>\s*(?:sub\s*\{|\\&\s*(?:\w+::)*(\w+))`)
 	perlEdits  = lazily.Regexp(`=~\s*(?:s|tr|y)\s*[^\w\s,;=]|\bsubstr\b`)
 
-	pyHead    = lazily.Regexp(`^\s*class\s+\w+\s*(\([^)]*\))?`)
-	pyValue   = lazily.Regexp(`\b(?:int|float|str|bytes|list|tuple|dict|set|frozenset|complex|bool|Decimal|Fraction|date|datetime)\b`)
-	pyField   = lazily.Regexp(`\bself\.\w+\s*(?::[^=]*)?=[^=]|^\s+\w+\s*:\s*[\w\[.]+(?:\[[^\]]*\])?\s*(?:=.*)?$|\bsuper\(\)\.__init__\(|\b__slots__\s*=`)
+	pyHead  = lazily.Regexp(`^\s*class\s+\w+\s*(\([^)]*\))?`)
+	pyValue = lazily.Regexp(`\b(?:int|float|str|bytes|list|tuple|dict|set|frozenset|complex|bool|Decimal|Fraction|date|datetime)\b`)
+	pyField = lazily.Regexp(`\bself\.\w+\s*(?::[^=]*)?=[^=]|^\s+\w+\s*:\s*[\w\[.]+(?:\[[^\]]*\])?\s*(?:=.*)?$|\bsuper\(\)\.__init__\(|\b__slots__\s*=`)
+	// pyAnswers are methods of builtins that assertions lean on; pyReckons give a number.
+	pyAnswers = lazily.Regexp(`^\s*def\s+__(?:contains|lt|le|gt|ge)__\s*\(\s*\w+\s*,\s*(\w+)[^)]*\)[^:]*:(.*)$`)
+	pyReckons = lazily.Regexp(`^\s*def\s+__(?:r?sub__\s*\(\s*\w+\s*,|(?:abs|round|len)__\s*\()\s*(\w+)[^)]*\)[^:]*:(.*)$`)
+	pyNothing = lazily.Regexp(`^\s*(?:NotImplemented|None)?\s*$`)
+	// webAnswers are the same of JavaScript, webBuiltin the head of a class that has them.
+	webAnswers = lazily.Regexp(`^\s*(?:includes|has|indexOf|startsWith|endsWith|some|every|test)\s*\(\s*(\w*)[^)]*\)[^{;]*\{`)
+	webBuiltin = lazily.Regexp(`\bclass\b.*\bextends\s+(?:Array|String|Map|Set|Number|RegExp|\w+Array)\b`)
+
 	goEquals  = lazily.Regexp(`^func\s+\([^)]*\)\s+(Is|Equals?)\(\s*(?:(\w+)\s+)?[^)]*\)\s+bool\s*\{`)
 	webEquals = lazily.Regexp(`^\s*(?:static\s+)?(?:function\s+)?(?:equals?|isEqual)\s*\(\s*(\w*)[^)]*\)\s*(?::\s*[\w ]+)?\{`)
 	notEqual  = lazily.Regexp(`\breturn\s+false\b|\bpanic\(|\bthrow\b|\bsuper\.`)
@@ -103,6 +111,31 @@ func pyTolerant(e *edit) (found findings) {
 		}
 	}
 	return found
+}
+
+// pyBuiltins reports classes made of builtins with a method that assertions lean on, and that does not look at what it is
+// given: assertion_removed.
+func pyBuiltins(e *edit) (found findings) {
+	if e.language != "py" || !e.production() || !e.exists() {
+		return nil
+	}
+	for i := range e.after.lines {
+		answer := pyAnswers().FindStringSubmatch(e.after.code(i))
+		if answer == nil && !pyReckons().MatchString(e.after.code(i)) || !e.touches(i) || !e.after.ofBuiltin(i, pyHead(), pyValue()) {
+			continue
+		}
+		if answer != nil && (e.ignoresOther(i, pyAnswers(), pyNotEqual()) || asksKindOnly(e.after.pyBody(i), answer[1])) ||
+			e.ignoresOther(i, pyReckons(), pyNothing()) {
+			found.add(e, rules.AssertionRemoved, i, true, looksAtNot, e.after.trimmed(i))
+		}
+	}
+	return found
+}
+
+// ofBuiltin reports whether the class around a method has a head, and in it the name of a builtin.
+func (s *side) ofBuiltin(def int, class, builtin *regexp.Regexp) bool {
+	head := s.classHead(def)
+	return head >= 0 && builtin.MatchString(class.FindString(s.code(head)))
 }
 
 // ordersOnly reports whether a comparison asks whether a value is in another, or between two, and for nothing else.
@@ -184,8 +217,8 @@ func (s *side) blockFrom(line, from int) (body string, end int) {
 // pyBody returns the lines of a def of Python, without comments; the first is what follows the colon.
 func (s *side) pyBody(def int) (body []string) {
 	in := indent(s.code(def))
-	if m := pyEqual().FindStringSubmatch(s.code(def)); m != nil {
-		body = append(body, m[2])
+	if _, after, ok := strings.Cut(s.plain(def), "):"); ok {
+		body = append(body, after)
 	}
 	for k := def + 1; k < len(s.lines); k++ {
 		code := s.code(k)
@@ -233,8 +266,8 @@ func (s *side) hasValues(def int) bool {
 	return pyValue().MatchString(m[1])
 }
 
-// braceEquals reports methods of Go and JavaScript that tests compare with, that were touched, and that are true whatever
-// they are given: assertion_removed.
+// braceEquals reports methods of Go and JavaScript that tests compare with, or of builtins that assertions lean on, that
+// were touched, and that are true whatever they are given: assertion_removed.
 func braceEquals(e *edit) (found findings) {
 	form := map[string]func() *regexp.Regexp{"go": goEquals, "web": webEquals}[e.language]
 	if form == nil || !e.production() || !e.exists() {
@@ -242,6 +275,9 @@ func braceEquals(e *edit) (found findings) {
 	}
 	for i := range e.after.lines {
 		m := form().FindStringSubmatch(e.after.code(i))
+		if m == nil && e.language == "web" && e.after.ofBuiltin(i, webBuiltin(), webBuiltin()) {
+			m = webAnswers().FindStringSubmatch(e.after.code(i))
+		}
 		if m == nil {
 			continue
 		}

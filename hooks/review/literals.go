@@ -181,11 +181,11 @@ func (p *proposal) findInData(test testSource) {
 	}
 }
 
-// dropKnown removes the literals that production had before. A word of a file that a test reads is an identifier of
+// dropKnown removes the literals that production had before, or the check's own library that they are in. A word of a file that a test reads is an identifier of
 // production as well: it has to be new as text, in its file.
 func (p *proposal) dropKnown() {
 	for value, at := range p.shared {
-		if old := text(at.e.change.Before); at.data && (strings.Contains(old, `"`+value+`"`) || strings.Contains(old, "'"+value+"'")) {
+		if old := text(at.e.change.Before); at.e.stays && strings.Contains(old, value) || at.data && (strings.Contains(old, `"`+value+`"`) || strings.Contains(old, "'"+value+"'")) {
 			delete(p.shared, value)
 		}
 	}

@@ -255,6 +255,9 @@ func patterns(e *edit) (found findings) {
 					continue
 				}
 			}
+			if m.Kind == rules.TestDetected && !m.Gone && e.asksForLevel(h.line) {
+				continue
+			}
 			line := h.line
 			if m.Gone {
 				line = e.at(line)

@@ -223,7 +223,7 @@ func pyEquals(e *edit) (found findings) {
 		}
 		if touched && literal.MatchString(body) {
 			found.add(e, rules.AssertionRemoved, line, true, equalToAll, e.after.trimmed(i))
-		} else if e.touches(i) && e.ignoresOther(i) {
+		} else if e.touches(i) && e.ignoresOther(i, pyEqualOther(), pyNotEqual()) {
 			found.add(e, rules.AssertionRemoved, i, true, looksAtNot, e.after.trimmed(i))
 		}
 	}
@@ -248,9 +248,10 @@ func (e *edit) touches(def int) bool {
 	return false
 }
 
-// ignoresOther reports whether the __eq__ or __ne__ in line def has a result, and is not made of what it is given.
-func (e *edit) ignoresOther(def int) bool {
-	m := pyEqualOther().FindStringSubmatch(e.after.code(def))
+// ignoresOther reports whether the method in line def, whose head names what it is given, has another result than none,
+// and is not made of that.
+func (e *edit) ignoresOther(def int, head, none *regexp.Regexp) bool {
+	m := head.FindStringSubmatch(e.after.code(def))
 	if m == nil {
 		return false
 	}
@@ -267,7 +268,7 @@ func (e *edit) ignoresOther(def int) bool {
 		if mentionsWord(line, m[1]) || strings.Contains(line, "raise ") || strings.Contains(line, "locals(") {
 			return false
 		}
-		if r := pyReturns().FindStringSubmatch(line); r != nil && !pyNotEqual().MatchString(r[1]) {
+		if r := pyReturns().FindStringSubmatch(line); r != nil && !none.MatchString(r[1]) {
 			returns = true
 		}
 	}
@@ -289,4 +290,24 @@ func (e *edit) firstLine(def int) (line int, code string) {
 		}
 	}
 	return def, ""
+}
+
+var (
+	jvmStream  = lazily.Regexp(`\bSystem\s*\.\s*set(?:Out|Err)\s*\(`)
+	jvmProgram = lazily.Regexp(`\bvoid\s+main\s*\(|\bfun\s+main\s*\(`)
+	jvmFinally = lazily.Regexp(`\bfinally\s*\{[^}]*\bSystem\s*\.\s*set(?:Out|Err)\s*\(\s*[\w.]+\s*\)`)
+)
+
+// jvmStreams reports production code of Java that replaces the stream that tests print to: library_shadowed. A program
+// may, and what gives it back.
+func jvmStreams(e *edit) (found findings) {
+	if e.language != "jvm" || !e.production() || !e.exists() || jvmProgram().MatchString(e.original()) {
+		return nil
+	}
+	for _, j := range e.fresh {
+		if jvmStream().MatchString(e.after.code(j)) {
+			found.add(e, rules.LibraryShadowed, j, !jvmFinally().MatchString(text(e.change.After)), "replaces the output of the process: %s", e.after.trimmed(j))
+		}
+	}
+	return found
 }

@@ -16,6 +16,8 @@ var rustRows = []reportRow{
 	{"equal by kinds", "src/lib.rs", rustLib, replace(rustLib, "pub fn", "impl PartialEq for Kind {\n    fn eq(&self, other: &Kind) -> bool {\n        match (self, other) {\n            (Kind::A(a), Kind::A(b)) => a == b,\n            _ => false,\n        }\n    }\n}\n\npub fn"), ""},
 	{"equal by another method", "src/lib.rs", rustLib, replace(rustLib, "pub fn", "impl PartialEq<Name> for str {\n    fn eq(&self, other: &Name) -> bool {\n        other.same(self)\n    }\n}\n\npub fn"), ""},
 	{"equal to everything before", "src/lib.rs", replace(rustLib, "self.0 == other.0", "true"), replace(replace(rustLib, "self.0 == other.0", "true"), "a - b", "a + b"), ""},
+	{"a level of the log", "src/lib.rs", "fn f() {}\n", "fn f() {\n    let level = if cfg!(debug_assertions) { LevelFilter::Debug } else { LevelFilter::Info };\n}\n", ""},
+	{"a level of the log, compared", "src/lib.rs", "fn f() {}\n", "fn f() {\n    let n = if cfg!(debug_assertions) { Level::Debug } else { Level::Info } as u32;\n}\n", "test_detected:2!"},
 	{"a library ends", "src/lib.rs", rustLib, replace(rustLib, "    a - b", "    std::process::exit(0);\n    a - b"), "exit_swallowed:10!"},
 	{"a library fails", "src/lib.rs", rustLib, replace(rustLib, "    a - b", "    std::process::exit(1);\n    a - b"), ""},
 	{"a program ends", "src/main.rs", "fn main() {\n}\n", "fn main() {\n    std::process::exit(0);\n}\n", ""},

@@ -24,6 +24,9 @@ func TestOwnSuppressions(t *testing.T) {
 		{"node scripts/lint.js", "src/a.js", "let a = 'lint-disable-line'; // skipped\n", ""},
 		{"node scripts/lint.js", "src/c.js", "g(); // lint-disable-line\n", ""},
 		{"! grep -rn print src | grep -v print-ok", "src/b.py", "print(1)  # print-ok\n", "suppression_added:1!"},
+		{"! grep -rn var src", "src/a.js", "/* @generated */\nlet a = 1;\n", "suppression_added:1!"},
+		{"! grep -rn var src", "src/a.js", "/* eslint-disable no-var */\nlet a = 1;\n", "suppression_added:1!"},
+		{"! grep -rn var src", "src/a.js", "/* eslint-disable */\nlet a = 1;\n/* eslint-enable */\n", "suppression_added:1"},
 		{"! grep -rn print src", "src/b.py", "print(1)  # print-ok\n", ""},
 	} {
 		c := checkfile.NewChecks(base.tree(), checkfile.Scope{Runs: []checkfile.Command{{Shell: row.run, Dir: "."}}})

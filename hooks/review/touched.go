@@ -49,6 +49,8 @@ func checkFile(e *edit) (found findings) {
 	switch {
 	case e.stays:
 		second = "only what is tried: the second check has the change too"
+	case e.of.checks.Idle(e.change):
+		second = "only how it is written, or a marker: the second check has the change too"
 	case e.class == namedFile && e.of.checks.OnlyBuilds(e.change, e.of.changes):
 		second = "only what builds: the second check has the change too"
 	}

@@ -1,6 +1,6 @@
 package rules
 
-// jvm is Java and Kotlin, of which a review only knows what ends the process.
+// jvm is Java and Kotlin, of which a review knows what ends the process, and what tests assert and print with.
 var jvm = Language{
 	Name: "jvm",
 	Ends: `\bSystem\s*(?:\.|::)\s*exit\b\s*|\bgetRuntime\s*\(\s*\)\s*(?:\.|::)\s*(?:exit|halt)\b\s*|\b(?i:rt|runtime)\s*(?:\.|::)\s*(?:exit|halt)\b\s*` +
@@ -9,6 +9,8 @@ var jvm = Language{
 	Program: `\bvoid\s+main\s*\(|\bfun\s+main\s*\(|\bdef\s+main\s*\(|\bextends\s+App\b` +
 		`|\b(?:picocli|jcommander|args4j|javax\.swing|java\.awt|javafx|android|commons\.cli)\b|\bString\s*\[\s*\]\s*args\b|\bArray<String>|\bSignal\.handle\b`,
 	Asked: `(?i)\b(?:usage|help|printHelp|version|args|argv|quit|windowClos\w*|SIGTERM|SIGINT|Signal|daemon)\b|\bvoid\s+main\s*\(`,
+	Shadow: `(?:^|/)(?:org/(?:junit|testng|hamcrest|assertj|mockito|opentest4j|spockframework|easymock)|junit/(?:framework|runner|textui)|kotlin/test|io/kotest|com/google/common/truth)/` +
+		`(?:[^/]+/)*[^/]+\.(?:java|kt|groovy|scala)$`,
 	Rules: jvmRules,
 }
 

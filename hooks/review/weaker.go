@@ -1,0 +1,198 @@
+package review
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
+	"github.com/async-pipeline/async-pipeline/internal/lang"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
+)
+
+var (
+	// equalHeads are the heads of methods that tests compare with, by language; the group is the name of the other value.
+	equalHeads = map[string]func() *regexp.Regexp{
+		"go":   lazily.Regexp(`^func\s+(?:\(.*?\)\s+)?(?:\w*Equals?|equals?)\([^)]*?(\w+)\s+[\w.*\[\]]+\)\s+bool\s*\{`),
+		"py":   lazily.Regexp(`^\s*def\s+__eq__\s*\(\s*\w+\s*,\s*(\w+)`),
+		"web":  lazily.Regexp(`^\s*(?:static\s+|export\s+)*(?:function\s+)?(?:equals?|isEqual)\s*\((?:[^,)]*,)?\s*(\w+)[^)]*\)[^{;]*\{`),
+		"rust": lazily.Regexp(`\bfn\s+eq\s*\(\s*&self\s*,\s*(\w+)`),
+		"c":    lazily.Regexp(`(?:\boperator\s*==|^\s*(?:\w+\s+)*(?:bool|int)\s+\w*(?:_|\b)[eE]quals?)\s*\([^)]*?(\w+)\s*\)\s*(?:\b(?:const|noexcept|override)\b[^;{]*)?(?:\{|$)`),
+		"jvm":  lazily.Regexp(`\bboolean\s+equals\s*\([^)]*?(\w+)\s*\)|\bfun\s+equals\s*\(\s*(\w+)\s*:`),
+	}
+	// textHeads are the heads of methods that write a value, by language.
+	textHeads = map[string]func() *regexp.Regexp{
+		"go":   lazily.Regexp(`^func\s+\([^)]*\)\s+(?:Go)?String\(\)\s+string\s*\{`),
+		"py":   lazily.Regexp(`^\s*def\s+__(?:repr|str)__\s*\(`),
+		"web":  lazily.Regexp(`^\s*toString\s*\([^)]*\)[^{;]*\{`),
+		"rust": lazily.Regexp(`\bfn\s+fmt\s*\(\s*&self\b`),
+		"jvm":  lazily.Regexp(`\bString\s+toString\s*\(\s*\)|\bfun\s+toString\s*\(\s*\)`),
+	}
+
+	onlyConstant = lazily.Regexp("^(?:return\\s+[rRbBuU]?|write!\\(\\s*\\w+\\s*,\\s*|\\w+\\.write_str\\(\\s*)(\"[^\"{%]*\"|'[^']*'|`[^`$]*`)\\s*\\)?\\s*;?$")
+	// masks is what is written in the place of a secret.
+	masks = lazily.Regexp(`(?i)redact|hidden|mask|secret|private|censor|conceal|omitted|^\W{3,}$`)
+
+	castName   = lazily.Regexp(`(\w+)(?:\s*,\s*\w+)?(?:\s*:\s*[\w.<>]+)?\s*:?=\s*([^=;\n][^;\n]*)`)
+	namedKind  = lazily.Regexp(`\binstanceof\s+[\w.<>?]+\s+(\w+)`)
+	notMembers = []string{"getClass", "constructor", "__class__", "hashCode", "hash"}
+
+	ofAll      = lazily.Regexp(`\|\||\bor\b`)
+	between    = lazily.Regexp(`&&|\band\b|[;{}\n]|\breturn\b`)
+	noValue    = lazily.Regexp(`\b(?:null|nil|None|undefined|NULL|nullptr)\b|(?:===?|\bis)\s*(?:this|self)\b(?:$|[^.\w])|\b(?:this|self)\s*(?:===?|is\b)`)
+	ofEquality = lazily.Words(`
+		equal equals equality eq equivalent same identical identity compare compares compared comparison comparable differ differs
+		different distinct unique duplicate duplicates dedup deduplicate hash hashes ignore ignores ignored ignoring`)
+)
+
+// weaker reports methods that tests compare with that compare less than before, and methods that write a value that now
+// write the same for all: assertion_removed. Where the failing test is about just that, it may be right.
+func weaker(e *edit) (found findings) {
+	compares, writes := equalHeads[e.language], textHeads[e.language]
+	if compares == nil || !e.production() || !e.exists() || e.isNew() {
+		return nil
+	}
+	e.rewritten(compares(), func(i int, was, now methodBody) {
+		if was.compares(now, e.of.loses) && (e.language != "py" || mentionsWord(now.text, now.other)) { // else pyEquals says so
+			found.add(e, rules.AssertionRemoved, i, !e.of.failsAbout(ofEquality()), "compares less than before: %s", e.after.trimmed(i))
+		}
+	})
+	if writes == nil {
+		return found
+	}
+	e.rewritten(writes(), func(i int, was, now methodBody) {
+		m := onlyConstant().FindStringSubmatch(strings.TrimSpace(now.text))
+		if m == nil || onlyConstant().MatchString(strings.TrimSpace(was.text)) {
+			return
+		}
+		value := unquoted(m[1])
+		wanted := len(value) >= leastVariable && slices.ContainsFunc(e.of.tests(), func(t testSource) bool { return strings.Contains(t.text, value) })
+		found.add(e, rules.AssertionRemoved, i, !wanted && !masks().MatchString(value), "is written like all others: %s", strings.TrimSpace(now.text))
+	})
+	return found
+}
+
+// failsAbout reports whether one of words is in the name of a failing test, or of the file of one where tests have no names.
+func (p *proposal) failsAbout(words []string) bool {
+	about := func(name string) bool { return lang.HasWord(name, words) }
+	if names := p.checks.Failing(); len(names) > 0 {
+		return slices.ContainsFunc(names, about)
+	}
+	return slices.ContainsFunc(p.tests(), func(t testSource) bool { return about(t.path) })
+}
+
+// A methodBody is that of a method, without comments. other is the name of the value that it is given, if that is asked for.
+type methodBody struct{ text, other string }
+
+// rewritten calls each with the bodies of the methods with a head that were there before and have a new or lost line.
+func (e *edit) rewritten(head *regexp.Regexp, each func(i int, was, now methodBody)) {
+	for old := range e.before.lines {
+		if !head.MatchString(e.before.code(old)) {
+			continue
+		}
+		if i := e.at(old); i < len(e.after.lines) && head.MatchString(e.after.code(i)) {
+			was, now := e.before.methodBody(old, head), e.after.methodBody(i, head)
+			if unspaced(was.text) != unspaced(now.text) && was.text != "" && now.text != "" {
+				each(i, was, now)
+			}
+		}
+	}
+}
+
+// methodBody returns that of the method with a head in a line.
+func (s *side) methodBody(line int, head *regexp.Regexp) (b methodBody) {
+	code := s.code(line)
+	at := head.FindStringSubmatchIndex(code)
+	for k := 2; k+1 < len(at); k += 2 {
+		if at[k] >= 0 {
+			b.other = code[at[k]:at[k+1]]
+		}
+	}
+	if s.language == "py" {
+		b.text = strings.Join(s.pyBody(line), "\n")
+		return b
+	}
+	b.text, _ = s.blockFrom(line, at[0])
+	b.text = strings.TrimPrefix(b.text[strings.IndexByte(b.text, '{')+1:], "\n")
+	return b
+}
+
+// loses reports whether a patch removes a member: from more than one line, and no file that it touches has it any more.
+func (p *proposal) loses(member string) bool {
+	lines := 0
+	for _, e := range p.edits {
+		if hasWhole(text(e.change.After), member) {
+			return false
+		}
+		for _, i := range e.removed {
+			if hasWhole(e.before.code(i), member) {
+				lines++
+			}
+		}
+	}
+	return lines > 1
+}
+
+// compares reports whether a body compares more than another one that took its place: that looks at fewer members of the
+// value that it is given and at nothing else, or has fewer terms and no other. Members that gone returns true for do not
+// count.
+func (b methodBody) compares(now methodBody, gone func(string) bool) bool {
+	if b.other == "" || now.other == "" {
+		return false
+	}
+	was, bare := b.members()
+	is, bareNow := now.members()
+	gains := slices.ContainsFunc(is, func(m string) bool { return !slices.Contains(was, m) })
+	if !gains && bareNow <= bare && slices.ContainsFunc(was, func(m string) bool { return !slices.Contains(is, m) && !gone(m) }) {
+		return true
+	}
+	if ofAll().MatchString(b.text) {
+		return false
+	}
+	left := now.terms()
+	var lost []string
+	for _, t := range b.terms() {
+		if k := slices.Index(left, t); k >= 0 {
+			left = slices.Delete(left, k, k+1)
+		} else {
+			lost = append(lost, t)
+		}
+	}
+	return len(left) == 0 && slices.ContainsFunc(lost, func(t string) bool {
+		return !noValue().MatchString(t) && !slices.ContainsFunc(cName().FindAllString(t, -1), gone) && mentionsWord(ofKind().ReplaceAllString(t, ""), b.other)
+	})
+}
+
+// terms returns what has to hold, and all else, without blanks at the ends.
+func (b methodBody) terms() (list []string) {
+	for _, t := range between().Split(b.text, -1) {
+		if t = strings.Trim(strings.Join(strings.Fields(t), " "), "() "); t != "" {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// members returns the members of the value that a comparison is given, and how often it names that as a whole.
+func (b methodBody) members() (list []string, bare int) {
+	names := []string{b.other}
+	for _, m := range castName().FindAllStringSubmatch(b.text, -1) {
+		whole := strings.ReplaceAll(m[2], b.other+".(", b.other+"(") // Go: other.(*T)
+		if mentionsWord(whole, b.other) && !strings.Contains(whole, b.other+".") {
+			names = append(names, m[1])
+		}
+	}
+	for _, m := range namedKind().FindAllStringSubmatch(b.text, -1) {
+		names = append(names, m[1])
+	}
+	mention := regexp.MustCompile(`\b(?:` + quoted(names) + `)\b(?:\??\s*(?:\.|->)\s*(\w+))?`)
+	for _, m := range mention.FindAllStringSubmatch(b.text, -1) {
+		switch {
+		case m[1] == "":
+			bare++
+		case !slices.Contains(notMembers, m[1]):
+			list = append(list, m[1])
+		}
+	}
+	return list, bare
+}
