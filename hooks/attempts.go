@@ -29,9 +29,9 @@ type attempts struct {
 	ask    attempt.Request // what all tries have in common
 	check  verify.Request  // what all verifications have in common
 
-	idled   bool          // an agent fell silent before
-	decided *fix.Decision // about the try before, until it is known what came of it; nil: there is none
-	before  failure.Kind  // of that try
+	ended   map[failure.Kind]bool // kinds of the tries so far
+	decided *fix.Decision         // about the try before, until it is known what came of it; nil: there is none
+	before  failure.Kind          // of that try
 }
 
 // attempts lets agents work until a difference is verified or suspect, or the budget ends. Every try starts from the
@@ -57,7 +57,7 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	}
 	j.log.Left = b.Left
 	check.Budget = b
-	a := &attempts{job: j, result: r, budget: b, agents: agents, check: check, ask: attempt.Request{
+	a := &attempts{job: j, result: r, budget: b, agents: agents, check: check, ended: map[failure.Kind]bool{}, ask: attempt.Request{
 		Failure: j.failure, Hook: j.hook, Homes: h, Base: repro.Base, Caches: caches, Budget: b, Draft: j.draft,
 		Progress: j.log, Redact: j.Redact, Idle: cmp.Or(j.Idle, attempt.IdleLimit),
 		Others: repro.Core.Named(),
@@ -184,7 +184,8 @@ func (a *attempts) try(ctx context.Context, of *int, last told) (tried, error) {
 	if len(res.Changes) == 0 {
 		a.omitted = append(a.omitted, res.Omitted...)
 		if res.State == fix.Failed && res.Kind != failure.ScratchFailed {
-			again := res.Kind != failure.IdleTimeout || !a.idled // silent once more is enough
+			// To fall silent once more is enough, and so is to fail once more in a way that nobody knows.
+			again := res.Kind != failure.IdleTimeout && res.Kind != failure.Unknown || !a.ended[res.Kind]
 			t.failed, t.more = res.Refused == "", res.Refused != "" || class == failure.Transient && again
 		}
 		a.cameOf(t.Kind, res.State == fix.NoFix)
@@ -220,7 +221,7 @@ func (a *attempts) try(ctx context.Context, of *int, last told) (tried, error) {
 			t.Kind != "" && failure.Retryable(t.Kind, q.Agent.Retry()))
 		a.cameOf(t.Kind, c.Verdict != verify.Unverified)
 	}
-	a.idled = a.idled || res.Kind == failure.IdleTimeout
+	a.ended[res.Kind] = true
 	return t, nil
 }
 

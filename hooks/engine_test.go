@@ -394,7 +394,7 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 	twice, thrice := pipeline.Budget{Attempts: 2}, pipeline.Budget{Attempts: 3}
 	onceCapped, twiceCapped := pipeline.Budget{Tokens: 100}, pipeline.Budget{Attempts: 2, Tokens: 100}
 	lost, good, worse := fails(failure.StreamFailure), writes("good", said), writes("worse", said)
-	quota, idle := fails(failure.QuotaExhausted), fails(failure.IdleTimeout)
+	quota, idle, strange := fails(failure.QuotaExhausted), fails(failure.IdleTimeout), fails(failure.Unknown)
 	edits := broken(writes("worse", "cut off"), failure.QuotaExhausted, new(time.Hour))
 	limited := broken(writes("worse", "cut off"), failure.RateLimited, new(time.Millisecond))
 	loops := broken(writes("good", "prose"), failure.LoopDetected, nil)
@@ -471,6 +471,10 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 		{
 			"the first silence deserves one more try, the second does not", thrice, script("a", idle, idle), nil,
 			"failed null idle_timeout, used 2; a, stop not_tried; a, stop not_tried",
+		},
+		{
+			"so does a failure that nobody knows, at most once", thrice, script("a", strange, strange), nil,
+			"failed null unknown, used 1; a, retry same_kind; a retries 1, stop not_tried",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

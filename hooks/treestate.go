@@ -124,7 +124,7 @@ func modeAndText(path string) (string, error) {
 		}
 		what += " " + text
 		if info, err = os.Stat(path); err != nil {
-			return what, nil // it leads nowhere
+			return what, nil //nolint:nilerr // it leads nowhere
 		}
 		what += " " + info.Mode().String()
 	}
