@@ -80,6 +80,15 @@ func (e *early) note(c model.Call) {
 	}
 }
 
+// Begun returns arguments that begin with a complete path as an object of the path alone, or an empty string.
+func Begun(partialArgs string) string {
+	p, ok := firstPath(partialArgs)
+	if !ok {
+		return ""
+	}
+	return string(must(json.Marshal(map[string]string{"path": p})))
+}
+
 // firstPath returns the path of arguments that begin with a complete one.
 func firstPath(partial string) (string, bool) {
 	rest := []byte(partial)
