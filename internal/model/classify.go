@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // facts are what is known of an error that a provider reported.
@@ -72,17 +73,19 @@ func byCode(words map[failure.Kind]string) map[string]failure.Kind {
 	return kinds
 }
 
-// Words of messages, in small letters. strongBilling and strongQuota decide at any status.
+// Words of messages, in small letters. strongBilling and quotaUsed decide at any status.
 var (
 	strongBilling = []string{
-		"insufficient balance", "insufficient credit", "out of credits", "credit balance is too low",
-		"payment required", "in arrears", "余额不足", "欠费", "账户余额",
+		"insufficient balance", "insufficient credit", "insufficient funds", "out of credits",
+		"credit balance is too low", "payment required", "in arrears", "billing hard limit", "余额不足", "欠费", "账户余额",
 	}
-	strongQuota = []string{
-		"insufficient_quota", "insufficient quota", "exceeded your current quota", "quota exceeded",
-		"exceeded your quota", "exhausted your", "usage limit reached", "specified api usage limits", "额度不足",
-		"额度已用",
-	}
+	// That a quota is used up, whichever of the two words comes first.
+	quotaUsed = lazily.Regexp(`\b(?:quota|(?:usage|credit|spend(?:ing)?) limits?)\b[^.;]{0,40}\b(?:exceeded|exhausted|reached|used up)\b|` +
+		`\b(?:out of|insufficient|exceeded|exhausted|reached|hit)[ _][^.;]{0,40}\b(?:quota|(?:usage|credit|spend(?:ing)?) limits?)\b|` +
+		`\bexhausted your\b|insufficient_quota|额度不足|额度已用`)
+	// What makes it the quota of a moment: it is there again before a turn ends.
+	quotaOfNow = lazily.Regexp(`(?:per|this|each)[ _-]?(?:second|minute|(?:sec|min)\b)|\b[rt]pm\b|concurren|` +
+		`\b(?:again|retry) (?:in|after) [0-9]{1,2}(?:\.[0-9]+)? ?(?:m?s|sec(?:ond)?s?)\b`)
 	weakBilling = []string{"billing", "credits", "subscription", "your plan"} // at 400, 402, 403 only
 	rateWords   = []string{
 		"rate limit", "rate_limit", "too many requests", "rate increased too quickly", "concurrency", "throttl",
@@ -121,6 +124,7 @@ func (f facts) kind() failure.Kind {
 	text := strings.ToLower(f.message)
 	named := f.named()
 	limited := f.status == 429 || slices.Contains(f.codes, "resource_exhausted")
+	usedUp := quotaUsed().MatchString(text)
 
 	// That nothing can be paid for is true at any status. Google words a limit of a minute as an exceeded quota: there
 	// the details decide (see details).
@@ -129,7 +133,7 @@ func (f facts) kind() failure.Kind {
 		return failure.Billing
 	case slices.Contains(named, failure.QuotaExhausted):
 		return failure.QuotaExhausted
-	case has(text, strongQuota) && !slices.Contains(f.codes, "resource_exhausted"):
+	case usedUp && !slices.Contains(f.codes, "resource_exhausted") && !quotaOfNow().MatchString(text):
 		return failure.QuotaExhausted
 	case (f.status == 400 || f.status == 403) && !limited && has(text, weakBilling) &&
 		!slices.Contains(named, failure.AuthInvalid):
@@ -173,6 +177,9 @@ func (f facts) kind() failure.Kind {
 	case len(f.codes) > 0:
 		return failure.Unknown // a typed error of a type nobody knows: no words make it one that may be tried again
 	}
+	if usedUp {
+		return failure.RateLimited // the quota of a moment
+	}
 	return worded(text)
 }
 
@@ -187,7 +194,7 @@ func (f facts) named() []failure.Kind {
 	return kinds
 }
 
-// worded returns the kind of an error that has only words, without those that strongBilling and strongQuota know.
+// worded returns the kind of an error that has only words, without those that strongBilling and quotaUsed know.
 func worded(text string) failure.Kind {
 	switch {
 	case marker(text, "503") || marker(text, "529") || has(text, overloadWords):

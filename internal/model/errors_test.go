@@ -56,6 +56,13 @@ func TestClassify(t *testing.T) {
 		{"B98 output limit", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 900000 > 64000, over the output token limit"}}`, failure.InvalidRequest, false, "max_tokens"},
 		{"B98 both", 400, `{"error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 190000 + 21333 > 204798"}}`, failure.ContextOverflow, false, "limit"},
 		{"B101", 503, `{"error":{"message":"token limit exceeded"}}`, failure.ServerOverload, true, "token limit"},
+		{"B93 used up, whatever the status", 502, `{"error":{"message":"Your quota has been exceeded, stream closed"}}`, failure.QuotaExhausted, false, "quota"},
+		{"B93 funds", 500, `{"error":{"message":"insufficient funds; stream closed"}}`, failure.Billing, false, "funds"},
+		{"B93 a quota that only could not be read", 503, `{"error":{"message":"the quota service is unavailable"}}`, failure.ServerOverload, true, "quota"},
+		{"a quota of a minute, in words", 429, `{"error":{"message":"Quota exceeded for quota metric 'Requests' and limit 'Requests per minute'"}}`, failure.RateLimited, true, "Quota"},
+		{"a quota that is there soon", 500, `{"error":{"message":"token quota exceeded, please retry after 6 seconds"}}`, failure.ServerOverload, true, "quota"},
+		{"a link to a quota", 429, `{"error":{"message":"Requests have exceeded token rate limit. Please contact support at https://aka.ms/oai/quotaincrease"}}`, failure.RateLimited, true, "quotaincrease"},
+		{"a link to billing", 429, `{"error":{"message":"Rate limit reached for requests. You can increase your rate limit at https://platform.openai.com/account/billing"}}`, failure.RateLimited, true, "billing"},
 		{"B93", 500, `{"error":{"message":"quota exceeded: stream closed"}}`, failure.QuotaExhausted, false, "quota"},
 		{"quota", 429, `{"error":{"code":"insufficient_quota","type":"insufficient_quota","message":"You exceeded your current quota, please check your plan and billing details."}}`, failure.QuotaExhausted, false, "quota"},
 		{"quota of a minute", 429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota, please check your plan and billing details.","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]}]}}`, failure.RateLimited, true, "quota"},
@@ -133,6 +140,40 @@ func TestProvidersWordOnRetry(t *testing.T) {
 			}
 		}
 	})
+}
+
+// B93: the words of a quota that is used up win over those of a lost connection. The quota of a moment, and one that
+// is only spoken of, may be there again.
+func TestB93QuotaWinsInWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]failure.Kind{
+		"quota exhausted: stream closed":                                      failure.QuotaExhausted,
+		"Your quota has been exceeded, stream closed":                         failure.QuotaExhausted,
+		"Quota limit reached (stream closed)":                                 failure.QuotaExhausted,
+		"out of quota; stream closed":                                         failure.QuotaExhausted,
+		"You have run out of quota; stream closed":                            failure.QuotaExhausted,
+		"monthly quota reached, stream closed before completion":              failure.QuotaExhausted,
+		"usage limit exceeded; stream closed":                                 failure.QuotaExhausted,
+		"You've hit your usage limit. stream closed":                          failure.QuotaExhausted,
+		"You have exhausted your capacity; stream closed":                     failure.QuotaExhausted,
+		"credit limit reached; stream closed":                                 failure.QuotaExhausted,
+		"quota exceeded; overloaded, try again in 3600 seconds":               failure.QuotaExhausted,
+		"insufficient_quota: stream closed":                                   failure.QuotaExhausted,
+		"insufficient funds; stream closed":                                   failure.Billing,
+		"stream closed: billing hard limit":                                   failure.Billing,
+		"quota of tokens per minute exceeded; stream closed":                  failure.RateLimited,
+		"TPM quota exceeded":                                                  failure.RateLimited,
+		"quota exceeded, try again in 6.2s":                                   failure.RateLimited,
+		"quota for concurrent requests reached":                               failure.RateLimited,
+		"stream closed while the quota was read":                              failure.TransportDisconnect,
+		"quota service: connection reset by peer":                             failure.TransportDisconnect,
+		"503 from the quota service":                                          failure.ServerOverload,
+		"rate limit reached; see https://example.com/billing for more credit": failure.RateLimited,
+	} {
+		if e := (facts{message: text, after: none}).error(); e.Kind != want || e.Retryable != want.Resend() {
+			t.Errorf("%q: %s, retried: %v; want %s", text, e.Kind, e.Retryable, want)
+		}
+	}
 }
 
 // P78 P82 B90 B93 B94 B100: errors that come inside a stream, typed or in words only.
