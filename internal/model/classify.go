@@ -113,10 +113,9 @@ var (
 		"output token", "max_tokens", "max_output_tokens", "max_completion_tokens", "completion token",
 	}
 	timeoutWords = []string{"timeout", "timed out", "deadline exceeded"}
-	networkWords = []string{
-		"stream closed", "stream error", "sse error", "connection closed", "connection reset", "reset by peer",
-		"broken pipe", "connection error", "closed before",
-	}
+	networkWords = lazily.Regexp(`\bconnection (?:closed|reset|lost|aborted|terminated|error)|` +
+		`\bstream (?:closed|error)|\bsse (?:error|transport|decode)|decoding response body|reset by peer|broken pipe|` +
+		`\b(?:closed|disconnect(?:ed)?)(?: before|/reset)|\bpeer closed|unexpected eof|incomplete chunked`)
 )
 
 // kind returns the kind. The order of the questions matters.
@@ -211,7 +210,7 @@ func worded(text string) failure.Kind {
 		return failure.InvalidRequest
 	case has(text, timeoutWords):
 		return failure.ServerOverload
-	case has(text, networkWords), disconnectWord(text):
+	case networkWords().MatchString(text), disconnectWord(text):
 		return failure.TransportDisconnect
 	}
 	return failure.Unknown

@@ -176,6 +176,66 @@ func TestB93QuotaWinsInWords(t *testing.T) {
 	}
 }
 
+// B90: what gateways say of a connection that broke behind them, without a code. B92: not what they say of the answer.
+func TestB90WordsOfALostConnection(t *testing.T) {
+	t.Parallel()
+	for text, again := range map[string]bool{
+		"SSE transport error: error decoding response body":         true,
+		"error decoding response body":                              true,
+		"SSE decode error":                                          true,
+		"unexpected EOF":                                            true,
+		"stream disconnected before completion":                     true,
+		"upstream connect error or disconnect/reset before headers": true,
+		"connection lost":                                           true,
+		"connection aborted":                                        true,
+		"the connection terminated":                                 true,
+		"peer closed connection without sending complete message body (incomplete chunked read)": true,
+		"connection closed before message completed":                                             true,
+		"SSE schema error: missing choices":                                                      false,
+		"error decoding request body":                                                            false,
+		"invalid request: unexpected EOF in the body":                                            false,
+		"unauthorized: connection terminated":                                                    false,
+		"prompt is too long: connection closed":                                                  false,
+		"terminated":                                                                             false, // P73
+		"why did the socket hang up then":                                                        false, // P72
+		"your quota has been exceeded: peer closed connection without sending complete message body.": false,
+	} {
+		e := (facts{message: text, after: none}).error()
+		if e.Retryable != again || again && e.Kind != failure.TransportDisconnect {
+			t.Errorf("%q: %s, retried: %v", text, e.Kind, e.Retryable)
+		}
+	}
+}
+
+// B90: an event that is no JSON, after events that were, was damaged on the way. B92: JSON of another form is what the
+// endpoint speaks, and so is what it says first.
+func TestB90DamagedEvent(t *testing.T) {
+	t.Parallel()
+	for provider, good := range map[string]string{
+		Anthropic:  `{"type":"message_start","message":{"id":"m"}}`,
+		OpenAI:     `{"type":"response.created","response":{"id":"r"}}`,
+		OpenAIChat: `{"choices":[{"index":0,"delta":{"content":"hello"}}]}`,
+		Gemini:     `{"candidates":[{"content":{"parts":[{"text":"hello"}]}}]}`,
+	} {
+		for _, c := range []struct {
+			name   string
+			events []string
+			kind   failure.Kind
+		}{
+			{"cut", []string{good, good[:len(good)/2]}, failure.StreamFailure},
+			{"cut, and more behind it", []string{good, good[:len(good)/2], good}, failure.StreamFailure},
+			{"bytes", []string{good, "\xff\xfe\x00"}, failure.StreamFailure},
+			{"first", []string{good[:len(good)/2], good}, failure.ParseError},
+			{"of another form", []string{good, `[1]`}, failure.ParseError},
+		} {
+			e := failed(t, answering(provider, plain(c.events...)))
+			if e.Kind != c.kind || e.Retryable != (c.kind == failure.StreamFailure) || strings.Contains(e.Message, "parse_error") {
+				t.Errorf("%s, %s: %+v", provider, c.name, e)
+			}
+		}
+	}
+}
+
 // P78 P82 B90 B93 B94 B100: errors that come inside a stream, typed or in words only.
 func TestErrorsInStream(t *testing.T) {
 	t.Parallel()
