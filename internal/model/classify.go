@@ -103,11 +103,9 @@ var (
 	authWords = []string{
 		"unauthorized", "invalid api key", "invalid x-api-key", "authentication", "api key not valid",
 	}
-	overflowWords = []string{
-		"prompt is too long", "prompt too long", "context length", "context_length", "context window",
-		"maximum context", "context limit", "input is too long", "input length and", "input token count",
-		"reduce the length", "exceeds the context",
-	}
+	overflowWords = lazily.Regexp(`\b(?:prompt|input) (?:is )?too (?:long|large)\b|\bmaximum (?:context|prompt length)\b|` +
+		`\bcontext[ _](?:length|window|limit|size)|\binput length and\b|\binput token count\b|reduce the length|` +
+		`exceeds the context`)
 	tokenWords  = []string{"token limit", "too many tokens"} // a full window, unless they are about the answer
 	outputWords = []string{
 		"output token", "max_tokens", "max_output_tokens", "max_completion_tokens", "completion token",
@@ -125,9 +123,12 @@ func (f facts) kind() failure.Kind {
 	limited := f.status == 429 || slices.Contains(f.codes, "resource_exhausted")
 	usedUp := quotaUsed().MatchString(text)
 
-	// That nothing can be paid for is true at any status. Google words a limit of a minute as an exceeded quota: there
-	// the details decide (see details).
+	// A code that names the window leaves no doubt. That nothing can be paid for is true at any status. Google words a
+	// limit of a minute as an exceeded quota: there the details decide (see details). A provider may name a plan beside
+	// a prompt that is too long.
 	switch {
+	case slices.Contains(named, failure.ContextOverflow):
+		return failure.ContextOverflow
 	case slices.Contains(named, failure.Billing) || f.status == 402 || has(text, strongBilling):
 		return failure.Billing
 	case slices.Contains(named, failure.QuotaExhausted):
@@ -135,10 +136,8 @@ func (f facts) kind() failure.Kind {
 	case usedUp && !slices.Contains(f.codes, "resource_exhausted") && !quotaOfNow().MatchString(text):
 		return failure.QuotaExhausted
 	case (f.status == 400 || f.status == 403) && !limited && has(text, weakBilling) &&
-		!slices.Contains(named, failure.AuthInvalid):
+		!slices.Contains(named, failure.AuthInvalid) && !(f.status == 400 && overflowWords().MatchString(text)):
 		return failure.Billing
-	case slices.Contains(named, failure.ContextOverflow):
-		return failure.ContextOverflow
 	case f.status == 413 || slices.Contains(named, failure.RequestTooLarge):
 		return failure.RequestTooLarge
 	}
@@ -218,7 +217,7 @@ func worded(text string) failure.Kind {
 
 // overflows reports whether text says that the window is full. A limit of the answer's own length is not meant.
 func overflows(text string) bool {
-	return has(text, overflowWords) || has(text, tokenWords) && !has(text, outputWords)
+	return overflowWords().MatchString(text) || has(text, tokenWords) && !has(text, outputWords)
 }
 
 func has(text string, words []string) bool {
