@@ -224,7 +224,8 @@ func has(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// marker reports whether a number is in text by itself: in "429000 input tokens" 429 is not.
+// marker reports whether a number is in text by itself: in "429000 input tokens" 429 is not, nor in "429,000" or
+// "1.429".
 func marker(text, number string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], number)
@@ -232,11 +233,16 @@ func marker(text, number string) bool {
 			return false
 		}
 		from, to := at+i, at+i+len(number)
-		if (from == 0 || !digit(text[from-1])) && (to == len(text) || !digit(text[to])) {
+		if !numberEnds().MatchString(text[max(0, from-2):from]) && !numberBegins().MatchString(text[to:]) {
 			return true
 		}
 		at = from + 1
 	}
 }
+
+var (
+	numberEnds   = lazily.Regexp(`[0-9][.,]?$`)
+	numberBegins = lazily.Regexp(`^[.,]?[0-9]`)
+)
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }

@@ -326,7 +326,7 @@ func (s *stream) read(d *draft, dec decoder) error {
 	p := sse{max: s.limits.Line}
 	silence := time.NewTimer(s.limits.Think)
 	defer silence.Stop()
-	word := time.Now() // when there was content last, or a step towards it
+	word := time.Now()          // when there was content last, or a step towards it
 	told, sound := false, false // sound: an event was read
 	event := func(name string, data []byte) error {
 		if !told {
