@@ -116,16 +116,16 @@ func TestB09DeleteThenWrite(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "old\n", "b": "old\n"})
 	w.do(t, "delete", o{"path": "a"}, "ok", "a: deleted")
-	if why := w.refuseEarly("write", `{"path":"a","content":"`); why != "" {
+	if why := w.refuseEarly("write", `{"path":"a","content":"n`); why != "" {
 		t.Errorf("refused early: %s", why)
 	}
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "ok", "a: created")
 	// In one answer the delete has not run yet while the write arrives.
 	before := model.Call{Name: "delete", Args: []byte(`{"path":"./b"}`)}
-	if why := w.refuseEarly("write", `{"path":"b","content":"`, before); why != "" {
+	if why := w.refuseEarly("write", `{"path":"b","content":"n`, before); why != "" {
 		t.Errorf("refused early: %s", why)
 	}
-	if why := w.refuseEarly("write", `{"path":"b","content":"`); why == "" {
+	if why := w.refuseEarly("write", `{"path":"b","content":"n`); why == "" {
 		t.Error("not refused without the delete")
 	}
 	w.do(t, "delete", o{"path": "b"}, "ok")
@@ -250,19 +250,40 @@ func TestWriteCannot(t *testing.T) {
 	}
 }
 
+// B02 B09 B12: a write over a file that was not read is refused as soon as its content is another than the file's. The
+// calls in front of it run first.
 func TestRefuseEarly(t *testing.T) {
 	t.Parallel()
-	w := workIn(t, map[string]string{"a": "old\n", "read": "old\n", `we"ird`: "old\n", "d/x": "x\n"}, func(r *agent.Request) { r.Run = []string{"x"} })
+	w := workIn(t, map[string]string{"a": "old\n", "read": "old\n", `we"ird`: "old\n", "d/x": "x\n", "long": "package a\n\nvar A = \"\u00fc\"\n", "crlf": bom + "a\r\nb\r\n", "empty": ""}, func(r *agent.Request) { r.Run = []string{"x"} })
+	check(t, os.Symlink("/etc/hostname", filepath.Join(w.top, "out")))
 	w.do(t, "read", o{"path": "read"}, "ok")
+	del := func(paths ...string) (all []model.Call) {
+		for _, p := range paths {
+			all = append(all, model.Call{Name: "delete", Args: fmt.Appendf(nil, `{"path":%q}`, p)})
+		}
+		return all
+	}
 	for _, c := range []struct {
 		name, tool, args string
 		before           []model.Call
 		want             string // empty: not refused
 	}{
-		{"B12 not read", "write", `{"path":"a"`, nil, "a exists and was not read"},
-		{"with blanks", "write", " {\n \"path\" : \"a\",", nil, "a exists and was not read"},
-		{"escaped", "write", `{"path":"we\"ird","con`, nil, "exists and was not read"},
-		{"as unicode", "write", `{"path":"\u0061"`, nil, "a exists and was not read"},
+		{"B12 not read", "write", `{"path":"a","content":"n`, nil, "a exists and was not read"},
+		{"with blanks", "write", " {\n \"path\" : \"a\",\r\n\t\"content\" :\"n", nil, "a exists and was not read"},
+		{"escaped", "write", `{"path":"we\"ird","content":"n`, nil, "exists and was not read"},
+		{"as unicode", "write", `{"path":"\u0061","content":"n`, nil, "a exists and was not read"},
+		{"B02 no content yet", "write", `{"path":"a"`, nil, ""},
+		{"B02 nothing of it", "write", `{"path":"a","content":"`, nil, ""},
+		{"B02 the same so far", "write", `{"path":"a","content":"ol`, nil, ""},
+		{"B02 the same", "write", `{"path":"a","content":"old\n"`, nil, ""},
+		{"B02 within an escape", "write", `{"path":"long","content":"package a\n\`, nil, ""},
+		{"B02 within a rune", "write", `{"path":"long","content":"package a\n\nvar A = \"\u00f`, nil, ""},
+		{"B02 within bytes of a rune", "write", "{\"path\":\"long\",\"content\":\"package a\\n\\nvar A = \\\"\xc3", nil, ""},
+		{"B02 the file's own line ends are left out", "write", `{"path":"crlf","content":"a\nb`, nil, ""},
+		{"B02 and other lines", "write", `{"path":"crlf","content":"a\nc`, nil, "was not read"},
+		{"B12 more than the file holds", "write", `{"path":"a","content":"old\nmore`, nil, "was not read"},
+		{"B12 late in the file", "write", `{"path":"long","content":"package a\n\nvar B`, nil, "was not read"},
+		{"B12 the file is empty", "write", `{"path":"empty","content":"x`, nil, "was not read"},
 		{"the path is not whole", "write", `{"path":"a`, nil, ""},
 		{"it ends in an escape", "write", `{"path":"a\"`, nil, ""},
 		{"nothing yet", "write", ``, nil, ""},
@@ -275,11 +296,17 @@ func TestRefuseEarly(t *testing.T) {
 		{"a folder", "write", `{"path":"d"`, nil, "is a folder"},
 		{"git's", "write", `{"path":".git/config"`, nil, "git's own"},
 		{"another tool", "edit", `{"path":"../x"`, nil, ""},
-		{"deleted before", "write", `{"path":"a"`, []model.Call{{Name: "delete", Args: []byte(`{"path":"a"}`)}}, ""},
-		{"another deleted before", "write", `{"path":"a"`, []model.Call{{Name: "delete", Args: []byte(`{"path":"b"}`)}}, "was not read"},
-		{"read before", "write", `{"path":"a"`, []model.Call{{Name: "read", Args: []byte(`{"path":"a"}`)}}, ""},
-		{"listed before", "write", `{"path":"a"`, []model.Call{{Name: "list", Args: []byte(`{"path":"a"}`)}}, "was not read"},
-		{"a command before", "write", `{"path":"a"`, []model.Call{{Name: "run", Args: []byte(`{"argv":["x"]}`)}}, ""},
+		{"B09 deleted before", "write", `{"path":"a","content":"n`, del("a"), ""},
+		{"B09 another deleted before", "write", `{"path":"a","content":"n`, del("b"), "was not read"},
+		{"B09 a file makes room for a folder", "write", `{"path":"a/b","content":"n`, del("./a"), ""},
+		{"B09 a file is no folder", "write", `{"path":"a/b","content":"n`, del("read"), "not a directory"},
+		{"B09 a link that leads out is deleted", "write", `{"path":"out","content":"n`, del(w.top + "/out"), ""},
+		{"B09 a link leads out", "write", `{"path":"out","content":"n`, del("a"), "leads out"},
+		{"B09 outside all the same", "write", `{"path":"../x","content":"n`, del("../x"), "outside"},
+		{"B09 git's all the same", "write", `{"path":".git/x","content":"n`, del(".git/x", ".git"), "git's own"},
+		{"read before", "write", `{"path":"a","content":"n`, []model.Call{{Name: "read", Args: []byte(`{"path":"a"}`)}}, ""},
+		{"listed before", "write", `{"path":"a","content":"n`, []model.Call{{Name: "list", Args: []byte(`{"path":"a"}`)}}, "was not read"},
+		{"a command before", "write", `{"path":"a","content":"n`, []model.Call{{Name: "run", Args: []byte(`{"argv":["x"]}`)}}, ""},
 		{"a command before, outside all the same", "write", `{"path":"../a"`, []model.Call{{Name: "run", Args: []byte(`{"argv":["x"]}`)}}, "outside"},
 	} {
 		got := w.refuseEarly(c.tool, c.args, c.before...)
@@ -288,7 +315,7 @@ func TestRefuseEarly(t *testing.T) {
 		}
 	}
 	w.put(t, "read", "theirs\n")
-	if why := w.refuseEarly("write", `{"path":"read","content":"`); !strings.Contains(why, "has changed since") {
+	if why := w.refuseEarly("write", `{"path":"read","content":"n`); !strings.Contains(why, "has changed since") {
 		t.Errorf("%q", why)
 	}
 }
@@ -307,20 +334,20 @@ func TestEarlyLooksAtEachCallOnce(t *testing.T) {
 	var before []model.Call
 	for i := range 100 {
 		before = append(before, model.Call{Name: "delete", Args: fmt.Appendf(nil, `{"path":"f%d"}`, i)})
-		why := e.refuse(before, "write", fmt.Sprintf(`{"path":"f%d","content":"`, i))
+		why, _ := e.refuse(before, "write", fmt.Sprintf(`{"path":"f%d","content":"`, i))
 		if why != "" || e.seen != i+1 || len(e.places) != i+1 {
 			t.Fatalf("call %d: %q, %d looked at, %d places", i, why, e.seen, len(e.places))
 		}
 	}
-	if why := e.refuse(before, "write", `{"path":"a","content":"`); why == "" {
+	if why, _ := e.refuse(before, "write", `{"path":"a","content":"n`); why == "" {
 		t.Error("a file that nothing in front touches is not refused")
 	}
 	before = append(before, model.Call{Name: "delete", Args: []byte(`{"path":"a"}`)})
-	if why := e.refuse(before, "write", `{"path":"a","content":"`); why != "" {
+	if why, _ := e.refuse(before, "write", `{"path":"a","content":"n`); why != "" {
 		t.Error("refused, though it is deleted in front")
 	}
 	before = append(before, model.Call{Name: "check", Args: []byte(`{}`)})
-	if why := e.refuse(before, "write", `{"path":"b","content":"`); why != "" {
+	if why, _ := e.refuse(before, "write", `{"path":"b","content":"n`); why != "" {
 		t.Error("refused, though a command in front may change it")
 	}
 }
