@@ -77,6 +77,7 @@ func (w *Toolset) write(at, content string) Outcome {
 	if err := w.save(at, []byte(content), info); err != nil {
 		return failed("%v", err)
 	}
+	w.know(at, sha256.Sum256([]byte(content)))
 	did := "created"
 	if info != nil {
 		did = "written over"

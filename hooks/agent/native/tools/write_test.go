@@ -58,12 +58,19 @@ func TestB02IdenticalIsNotWritten(t *testing.T) {
 // B04: a file that was not read is not written over; the refusal says what to do.
 func TestB04NeverRead(t *testing.T) {
 	t.Parallel()
-	w := workIn(t, map[string]string{"a": "old\n"})
+	w := workIn(t, map[string]string{"a": "old\n", "b": "one\ntwo\n"})
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "no", "a exists and was not read: nothing was written", "use edit, or delete and then write")
 	w.do(t, "list", o{}, "ok") // to see a name is not to read a file
 	w.do(t, "search", o{"pattern": "old"}, "ok")
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "no", "was not read")
+	w.do(t, "read", o{"path": "a", "from": 99}, "no", "it has only 1 line") // nothing of it was shown
+	w.do(t, "write", o{"path": "a", "content": "new\n"}, "no", "was not read")
 	if w.content(t, "a") != "old\n" || len(w.paths) != 0 {
+		t.Error("it was written")
+	}
+	w.do(t, "edit", o{"path": "b", "old": "one", "new": "uno"}, "ok") // a line of it is not all of it
+	w.do(t, "write", o{"path": "b", "content": "uno\n"}, "no", "b exists and was not read")
+	if w.content(t, "b") != "uno\ntwo\n" {
 		t.Error("it was written")
 	}
 }
@@ -96,16 +103,25 @@ func TestB06ReadThenChanged(t *testing.T) {
 	w.put(t, "a", "theirs\n")
 	w.do(t, "read", o{"path": "a"}, "ok")
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "ok")
+
+	w.put(t, "a", "new\ntheirs\n") // an edit shows nothing of what else has changed
+	w.do(t, "edit", o{"path": "a", "old": "new", "new": "newer"}, "ok")
+	w.do(t, "write", o{"path": "a", "content": "newer\n"}, "no", "has changed since it was read")
+	w.do(t, "read", o{"path": "a"}, "ok")
+	w.do(t, "write", o{"path": "a", "content": "newer\n"}, "ok")
 }
 
-// B08: what was written is known: it may be written again.
+// B08: what was written is known, by whatever tool: it may be written again.
 func TestB08WriteTwice(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"b": "x\n"})
 	w.do(t, "write", o{"path": "a", "content": "1\n"}, "ok")
 	w.do(t, "write", o{"path": "a", "content": "2\n"}, "ok", "written over")
+	w.do(t, "read", o{"path": "b"}, "ok")
 	w.do(t, "edit", o{"path": "b", "old": "x", "new": "y"}, "ok")
 	w.do(t, "write", o{"path": "b", "content": "z\n"}, "ok", "written over")
+	w.do(t, "edit", o{"path": "b", "old": "z", "new": "w"}, "ok")
+	w.do(t, "write", o{"path": "b", "content": "v\n"}, "ok", "written over")
 	if !slices.Equal(w.paths, []string{"a", "b"}) {
 		t.Errorf("wrote %q", w.paths)
 	}
