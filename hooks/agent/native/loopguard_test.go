@@ -130,10 +130,14 @@ func TestB44B46RemindersAndLastWords(t *testing.T) {
 		{"empty once", []step{{}, {text: "sorry"}}, "sorry", false, 14},
 		{"empty twice", []step{{}, {}}, "", true, 14},
 		{"a call that cannot run", []step{{text: "I try", calls: []model.Call{call("x", "edit", `{}`)}}}, "I try", false, 13},
-		{"it fails", []step{{err: lost()}}, "", true, 13},
+		{"it fails for good", []step{{err: fault5(failure.AuthInvalid, 401, "no")}}, "", true, 13},
+		{"lost twice", []step{{err: lost()}, {err: lost()}}, "", true, 14},
+		{"lost once", []step{{err: lost()}, {text: "sorry"}}, "sorry", false, 14},
+		{"lost, then empty", []step{{err: lost()}, {}}, "", true, 14},
+		{"empty, then lost", []step{{}, {err: lost()}}, "", true, 14},
+		{"half of it, and lost", []step{{text: "The file is not there, because", err: lost()}}, "The file is not there, because", false, 13},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, tt.name, func(t *testing.T) {
 			d := newDesk(t)
 			d.tools.do = func(context.Context, model.Call) tools.Outcome {
 				return tools.Outcome{Text: "no match", Code: tools.Failed}
