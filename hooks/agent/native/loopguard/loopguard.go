@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 )
@@ -79,7 +80,7 @@ func New(model string) *Guard {
 // weak reports by the segments of its name whether a model is a small one.
 func weak(model string) bool {
 	parts := strings.FieldsFunc(strings.ToLower(model),
-		func(r rune) bool { return strings.ContainsRune("-/:_.@ ", r) })
+		func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.ContainsFunc(parts, func(p string) bool {
 		return slices.Contains([]string{"mini", "haiku", "small", "lite", "flash", "nano"}, p)
 	})

@@ -277,7 +277,7 @@ func TestWeak(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
 		"gpt-5-mini": true, "claude-haiku-4-5": true, "google/gemini-2.5-flash": true, "gemini-2.5-flash-lite": true, "gpt-4.1-nano": true,
-		"mistral-small:24b": true, "claude-sonnet-4": false, "gpt-5": false, "gemini-3-pro": false, "minimax-m2": false, "smallville": false, "": false,
+		"mistral-small:24b": true, "mistral-small3.1": true, "gpt-5.4-mini(high)": true, "phi3mini": true, "gpt-4o-mini": true, "claude-sonnet-4": false, "gpt-5": false, "gemini-3-pro": false, "minimax-m2": false, "smallville": false, "": false,
 	} {
 		if weak(name) != want {
 			t.Errorf("weak(%q) = %v", name, !want)
