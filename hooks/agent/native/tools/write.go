@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
@@ -30,6 +31,8 @@ var toolWrite = declared{
 		{name: "path", must: true, says: "the file; give it before content"},
 		{name: "content", must: true, says: "the whole content of the file, to the last line, without a fence around it"},
 	},
+	// models describe what they write; but none of these is a wish for another kind of write
+	spare: func(name string) bool { return !slices.Contains([]string{"force", "append", "mode"}, name) },
 	do: func(_ context.Context, w *Toolset, a args) Outcome {
 		at, err := w.findToWrite(a.texts["path"], true)
 		return onFile(at, err, func() Outcome { return w.write(at, a.texts["content"]) })

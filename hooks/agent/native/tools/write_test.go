@@ -34,6 +34,16 @@ func TestB01CreatesAFile(t *testing.T) {
 	}
 }
 
+// An argument that is only more than was asked for does not cost the content: it is left out, with a warning.
+func TestSpareArguments(t *testing.T) {
+	t.Parallel()
+	w := workIn(t, nil)
+	got := w.do(t, "write", o{"path": "a", "content": "x\n", "description": "a new file", "\nlang": nil}, "ok", "a: created", `there is no argument "description": it was left out`)
+	if len(got.Warnings) != 2 || w.content(t, "a") != "x\n" {
+		t.Errorf("%q", got.Warnings)
+	}
+}
+
 // B02: what is there already is a success that writes nothing and touches no time.
 func TestB02IdenticalIsNotWritten(t *testing.T) {
 	t.Parallel()
