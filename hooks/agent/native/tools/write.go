@@ -155,7 +155,7 @@ func likeBefore(before, content string) (string, string) {
 	if n := strings.Count(before, "\n"); n > 0 && strings.Count(before, "\r\n") == n &&
 		!strings.Contains(content, "\r") && strings.Contains(content, "\n") {
 		content = strings.ReplaceAll(content, "\n", "\r\n")
-		kept = append(kept, "the line ends of the file (CRLF) were kept")
+		kept = append(kept, "the line ends of the file (CRLF) were kept; for others delete it and then write")
 	}
 	return content, strings.Join(kept, "; ")
 }

@@ -53,7 +53,7 @@ func TestB02IdenticalIsNotWritten(t *testing.T) {
 		check(t, w.opened(t).Chtimes(name, old, old))
 	}
 	w.do(t, "write", o{"path": "a", "content": "same\n"}, "ok", "exactly this content already: nothing was written", "do not write it again")
-	w.do(t, "write", o{"path": "crlf", "content": "a\nb\n"}, "ok", "nothing was written")
+	w.do(t, "write", o{"path": "crlf", "content": "a\nb\n"}, "ok", "nothing was written", "(CRLF) were kept; for others delete it and then write")
 	for _, name := range []string{"a", "crlf"} {
 		if info, err := w.opened(t).Stat(name); err != nil || !info.ModTime().Equal(old) {
 			t.Errorf("%s was touched: %v", name, info.ModTime())
@@ -63,6 +63,11 @@ func TestB02IdenticalIsNotWritten(t *testing.T) {
 		t.Errorf("wrote %q", w.paths)
 	}
 	w.do(t, "write", o{"path": "a", "content": "other\n"}, "ok") // its content is known now
+	w.do(t, "delete", o{"path": "crlf"}, "ok")
+	w.do(t, "write", o{"path": "crlf", "content": "a\nb\n"}, "ok", "created")
+	if got := w.content(t, "crlf"); got != "a\nb\n" {
+		t.Errorf("%q", got)
+	}
 }
 
 // B04: a file that was not read is not written over; the refusal says what to do.
@@ -475,9 +480,13 @@ func TestB72EmptyFenceKeepsTheFile(t *testing.T) {
 func TestB13B14WithoutPathAndWithCRLF(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "old\n"})
-	w.do(t, "write", o{"content": "a\n\nnew\n"}, "no", "path")
-	if w.content(t, "a") != "old\n" || len(w.paths) != 0 {
-		t.Errorf("%q was written", w.paths)
+	for _, args := range []o{{"content": "a\n\nnew\n"}, {"path": "", "content": "new\n"}, {"path": " ", "content": "new\n"}, {"path": nil, "content": "new\n"}} {
+		w.do(t, "write", args, "no", "path")
+	}
+	w.doRaw(t, "write", `"a\nnew\n"`, "no", "not a JSON object")
+	entries, err := os.ReadDir(w.top)
+	if err != nil || len(entries) != 1 || w.content(t, "a") != "old\n" || len(w.paths) != 0 {
+		t.Errorf("%q was written, there are %v", w.paths, entries)
 	}
 	w.do(t, "write", o{"path": "crlf.txt", "content": "one\r\ntwo\r\n"}, "ok", "created")
 	if got := w.content(t, "crlf.txt"); got != "one\r\ntwo\r\n" {
