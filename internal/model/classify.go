@@ -136,7 +136,7 @@ func (f facts) kind() failure.Kind {
 	case usedUp && !slices.Contains(f.codes, "resource_exhausted") && !quotaOfNow().MatchString(text):
 		return failure.QuotaExhausted
 	case (f.status == 400 || f.status == 403) && !limited && has(text, weakBilling) &&
-		!slices.Contains(named, failure.AuthInvalid) && !(f.status == 400 && overflowWords().MatchString(text)):
+		!slices.Contains(named, failure.AuthInvalid) && (f.status != 400 || !overflowWords().MatchString(text)):
 		return failure.Billing
 	case f.status == 413 || slices.Contains(named, failure.RequestTooLarge):
 		return failure.RequestTooLarge
