@@ -253,7 +253,7 @@ func (r *diffReader) hunk() string {
 		case l[0] != '\\':
 			return r.bad("a line of a hunk begins with a space, + or -; %d old and %d new lines are missing", old, now)
 		}
-		if old == 0 && now == 0 && r.closes != "" {
+		if old == 0 && now == 0 && !strings.HasPrefix(r.head(r.at+1), "@@ ") { // with another hunk the diff goes on
 			l = strings.TrimSuffix(l, r.closes)
 		}
 		if old < 0 || now < 0 {

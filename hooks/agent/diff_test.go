@@ -25,6 +25,7 @@ func TestDiffs(t *testing.T) {
 		{"B60 a tag each", "<diff>" + plainDiff + "<diff>" + strings.ReplaceAll(plainDiff, "/x", "/y"), strings.ReplaceAll(plainDiff, "/x", "/y")},
 		{"a tag at the end of the last line, and none in front", strings.ReplaceAll(plainDiff, "2\n", "2</diff>\n"), strings.ReplaceAll(plainDiff, "2\n", "2</diff>\n")},
 		{"a tag that ends an earlier line", "<diff>\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-one\n+1</diff>\n two\n", "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-one\n+1</diff>\n two\n"},
+		{"a tag that ends an earlier hunk", "<diff>\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+1</diff>\n@@ -9 +9 @@\n-two\n+2</diff>\n", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+1</diff>\n@@ -9 +9 @@\n-two\n+2\n"},
 		{"B64 behind thinking that holds another", "<think>\n" + strings.ReplaceAll(plainDiff, "2\n", "3\n") + "</think>\n" + plainDiff, plainDiff},
 		{"B64 behind thinking without ends", "<think\nhm\n</think\n" + plainDiff, plainDiff},
 		{"B64 behind thinking on its line", "<think>hm</think>" + plainDiff, plainDiff},

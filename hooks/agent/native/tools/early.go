@@ -1,6 +1,6 @@
 package tools
 
-// Refusing a write before its content has arrived: a model that is told after ten thousand tokens has spent them.
+// Refusing a write before all of its content has arrived: a model that is told after ten thousand tokens has spent them.
 
 import (
 	"encoding/json"
