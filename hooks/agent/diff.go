@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // A Diff is one unified diff of an answer, in the form that internal/patch reads: names behind a/ and b/, no index
@@ -21,8 +23,11 @@ type Diff struct {
 
 // Diffs returns the unified diffs of an answer in their order. A file that begins directly after the last hunk of
 // another, or after empty lines, belongs to the same diff. Nothing is guessed: a hunk has as many lines as its header
-// says, or the diff has a Problem.
+// says, or the diff has a Problem. What the model thinks before it answers is not read.
 func Diffs(answer string) []Diff {
+	if rest, _, ok := WithoutThinking(answer); ok {
+		answer = strings.Repeat("\n", strings.Count(answer[:len(answer)-len(rest)], "\n")) + rest
+	}
 	r := &diffReader{lines: strings.SplitAfter(answer, "\n")}
 	var all []Diff
 	for r.at < len(r.lines) {
@@ -53,7 +58,9 @@ func LastDiff(answer string) (Diff, bool) {
 type diffReader struct {
 	lines     []string // with their ends
 	at        int
-	crlf      bool // the diff's own headers end in \r\n
+	crlf      bool   // the diff's own headers end in \r\n
+	fence     string // an indented line that ends the diff, because one like it begins it; empty: none
+	closes    string // a tag that ends the diff, because one of its name begins it; empty: none
 	out, kept strings.Builder
 }
 
@@ -90,7 +97,8 @@ func begin(line string, with []string) bool {
 
 // begins reports whether the patch of a file begins at line i.
 func (r *diffReader) begins(i int) bool {
-	if strings.HasPrefix(r.head(i), "diff --git ") {
+	line := r.head(i)
+	if m := tagInFront().FindString(line); strings.HasPrefix(line[len(m):], "diff --git ") {
 		return r.named(i+1) || begin(r.head(i+1), modes) || begin(r.head(i+1), others)
 	}
 	return r.named(i)
@@ -98,7 +106,9 @@ func (r *diffReader) begins(i int) bool {
 
 // named reports whether line i and the next are the names of a file, with a hunk after them.
 func (r *diffReader) named(i int) bool {
-	return strings.HasPrefix(r.head(i), "--- ") && strings.HasPrefix(r.head(i+1), "+++ ") &&
+	line := r.head(i)
+	line = line[len(tagInFront().FindString(line)):]
+	return strings.HasPrefix(line, "--- ") && strings.HasPrefix(r.head(i+1), "+++ ") &&
 		strings.HasPrefix(r.head(i+2), "@@ ")
 }
 
@@ -107,6 +117,7 @@ func (r *diffReader) diff() Diff {
 	r.out.Reset()
 	r.kept.Reset()
 	r.crlf = strings.HasSuffix(r.lines[r.at], "\r\n")
+	r.wrapped()
 	d := Diff{Line: r.at + 1}
 	for {
 		if d.Problem = r.file(); d.Problem != "" {
@@ -116,7 +127,7 @@ func (r *diffReader) diff() Diff {
 		for next < len(r.lines) && r.head(next) == "" {
 			next++
 		}
-		if next >= len(r.lines) || !r.begins(next) {
+		if next >= len(r.lines) || !r.begins(next) || tagInFront().MatchString(r.lines[next]) {
 			break
 		}
 		r.at = next
@@ -126,6 +137,36 @@ func (r *diffReader) diff() Diff {
 		d.CRLF = r.kept.String()
 	}
 	return d
+}
+
+var (
+	tagInFront  = lazily.Regexp(`^<([A-Za-z][\w-]*)(?:\s[^<>]*)?>`)
+	tagAlone    = lazily.Regexp(`^\s*<([A-Za-z][\w-]*)(?:\s[^<>]*)?>\s*$`)
+	fenceInside = lazily.Regexp("^(\\s+(?:```+|~~~+))[\\w-]*\\s*$")
+)
+
+// wrapped reads what stands around the diff that begins at the present line. A tag in front of it on its line is
+// removed.
+func (r *diffReader) wrapped() {
+	r.fence, r.closes = "", ""
+	before := ""
+	if r.at > 0 {
+		before = r.head(r.at - 1)
+	}
+	if m := fenceInside().FindStringSubmatch(before); m != nil {
+		r.fence = m[1]
+	}
+	m := tagInFront().FindStringSubmatch(r.lines[r.at])
+	if m != nil {
+		r.lines[r.at] = r.lines[r.at][len(m[0]):]
+	} else if m = tagAlone().FindStringSubmatch(before); m == nil {
+		return
+	}
+	// only where it ends a line of the diff: on a line of its own it is behind the diff, and what ends a line is the file's
+	closes := "</" + m[1] + ">"
+	if !slices.ContainsFunc(r.lines[r.at:], func(l string) bool { return strings.TrimSpace(l) == closes }) {
+		r.closes = closes
+	}
 }
 
 // bad returns a problem of the present line and moves on.
@@ -176,7 +217,8 @@ func (r *diffReader) file() string {
 			return problem
 		}
 	}
-	if l := r.body(r.at); strings.TrimSpace(l) != "" && strings.Contains(" +-", l[:1]) && !r.begins(r.at) {
+	if l := r.body(r.at); strings.TrimSpace(l) != "" && strings.Contains(" +-", l[:1]) && !r.begins(r.at) &&
+		(r.fence == "" || strings.TrimRight(l, " \t\r") != r.fence) {
 		return r.bad("the hunk before it has more lines than its head says")
 	}
 	return ""
@@ -210,6 +252,9 @@ func (r *diffReader) hunk() string {
 			now--
 		case l[0] != '\\':
 			return r.bad("a line of a hunk begins with a space, + or -; %d old and %d new lines are missing", old, now)
+		}
+		if old == 0 && now == 0 && !strings.HasPrefix(r.head(r.at+1), "@@ ") { // with another hunk the diff goes on
+			l = strings.TrimSuffix(l, r.closes)
 		}
 		if old < 0 || now < 0 {
 			return r.bad("the hunk has more lines than its head says")

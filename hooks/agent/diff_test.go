@@ -16,6 +16,21 @@ func TestDiffs(t *testing.T) {
 		{"fenced, between prose", "Here:\n```diff\n" + plainDiff + "```\nDone.\n", plainDiff},
 		{"B60 in a tag, between prose", "I read it.\n<diff>\n" + plainDiff + "</diff>\nDone.\n", plainDiff},
 		{"B62 in a tag that is not closed", "I read it.\n<diff>\n" + plainDiff, plainDiff},
+		{"B60 with its tag on the first line", "So:\n<patch>" + plainDiff + "</patch>\n", plainDiff},
+		{"B60 with its tag on the line of git", "<patch id=\"1\">diff --git a/x b/x\n" + plainDiff + "</patch>\n", plainDiff},
+		{"B60 with a tag at the end of the last line", "<diff>\n" + strings.TrimSuffix(plainDiff, "\n") + "</diff>\nDone.\n", plainDiff},
+		{"B60 with both, in one paragraph", "<diff>" + strings.TrimSuffix(plainDiff, "\n") + "</diff>", plainDiff},
+		{"B60 with CRLF", strings.ReplaceAll("<diff>\n"+strings.TrimSuffix(plainDiff, "\n")+"</diff>\nDone.\n", "\n", "\r\n"), plainDiff},
+		{"B60 with a tag that is the file's own", "<diff>\n" + strings.ReplaceAll(plainDiff, "2\n", "2</diff>\n") + "</diff>\n", strings.ReplaceAll(plainDiff, "2\n", "2</diff>\n")},
+		{"B60 a tag each", "<diff>" + plainDiff + "<diff>" + strings.ReplaceAll(plainDiff, "/x", "/y"), strings.ReplaceAll(plainDiff, "/x", "/y")},
+		{"a tag at the end of the last line, and none in front", strings.ReplaceAll(plainDiff, "2\n", "2</diff>\n"), strings.ReplaceAll(plainDiff, "2\n", "2</diff>\n")},
+		{"a tag that ends an earlier line", "<diff>\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-one\n+1</diff>\n two\n", "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-one\n+1</diff>\n two\n"},
+		{"a tag that ends an earlier hunk", "<diff>\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+1</diff>\n@@ -9 +9 @@\n-two\n+2</diff>\n", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+1</diff>\n@@ -9 +9 @@\n-two\n+2\n"},
+		{"B64 behind thinking that holds another", "<think>\n" + strings.ReplaceAll(plainDiff, "2\n", "3\n") + "</think>\n" + plainDiff, plainDiff},
+		{"B64 behind thinking without ends", "<think\nhm\n</think\n" + plainDiff, plainDiff},
+		{"B64 behind thinking on its line", "<think>hm</think>" + plainDiff, plainDiff},
+		{"B62 thinking that is not closed", "<think>\nhm\n" + plainDiff, plainDiff},
+		{"an indented fence", "1. So:\n   ```diff\n" + plainDiff + "   ```\n2. Done.\n", plainDiff},
 		{"prose at once behind it", plainDiff + "That is all.\n{\"outcome\": \"fixed\"}\n", plainDiff},
 		{"the last line has no end", strings.TrimSuffix(plainDiff, "\n"), plainDiff},
 		{"headers of git", "diff --git a/x b/x\nindex 123..abc 100644\n" + plainDiff, plainDiff},
@@ -46,6 +61,9 @@ func TestDiffs(t *testing.T) {
 				t.Errorf("found %v, problem %q, text\n%s\nwant\n%s", found, d.Problem, d.Text, tt.want)
 			}
 		})
+	}
+	if d, found := LastDiff("<think>\n" + plainDiff + "</think>\nI give up.\n"); found {
+		t.Errorf("B64 what the model only thought of is taken: %+v", d)
 	}
 	d, _ := LastDiff(strings.ReplaceAll(plainDiff, "\n", "\r\n"))
 	if want := "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\r\n-two\r\n+2\r\n"; d.CRLF != want {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -413,12 +414,13 @@ func (q *Request) request(ctx context.Context, box sandbox.Box, dir string, raw 
 // basic returns what a turn and its finalizer have in common.
 func (q *Request) basic(box sandbox.Box, dir string, raw io.Writer) agent.Request {
 	f := q.Failure
+	var unwritten sync.Once // a full disk spoils every line after the first
 	r := agent.Request{
 		Attempt: q.Number, Dir: box.At(f.Config.Root), Env: q.environment(box), Idle: q.Idle,
 		Exec: func(ctx context.Context, c agent.Command) (agent.Exit, error) { return exec(ctx, box, c) },
 		Note: func(l agent.Line) {
 			if err := q.Draft.Transcript(q.Number, l.Type, l.Data); err != nil {
-				q.Progress.Note("transcript: " + err.Error())
+				unwritten.Do(func() { q.Progress.Note("transcript: " + err.Error()) })
 			}
 		},
 		Secrets: q.Redact,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // facts are what is known of an error that a provider reported.
@@ -72,17 +73,19 @@ func byCode(words map[failure.Kind]string) map[string]failure.Kind {
 	return kinds
 }
 
-// Words of messages, in small letters. strongBilling and strongQuota decide at any status.
+// Words of messages, in small letters. strongBilling and quotaUsed decide at any status.
 var (
 	strongBilling = []string{
-		"insufficient balance", "insufficient credit", "out of credits", "credit balance is too low",
-		"payment required", "in arrears", "余额不足", "欠费", "账户余额",
+		"insufficient balance", "insufficient credit", "insufficient funds", "out of credits",
+		"credit balance is too low", "payment required", "in arrears", "billing hard limit", "余额不足", "欠费", "账户余额",
 	}
-	strongQuota = []string{
-		"insufficient_quota", "insufficient quota", "exceeded your current quota", "quota exceeded",
-		"exceeded your quota", "exhausted your", "usage limit reached", "specified api usage limits", "额度不足",
-		"额度已用",
-	}
+	// That a quota is used up, whichever of the two words comes first.
+	quotaUsed = lazily.Regexp(`\b(?:quota|(?:usage|credit|spend(?:ing)?) limits?)\b[^.;]{0,40}\b(?:exceeded|exhausted|reached|used up)\b|` +
+		`\b(?:out of|insufficient|exceeded|exhausted|reached|hit)[ _][^.;]{0,40}\b(?:quota|(?:usage|credit|spend(?:ing)?) limits?)\b|` +
+		`\bexhausted your\b|insufficient_quota|额度不足|额度已用`)
+	// What makes it the quota of a moment: it is there again before a turn ends.
+	quotaOfNow = lazily.Regexp(`(?:per|this|each)[ _-]?(?:second|minute|(?:sec|min)\b)|\b[rt]pm\b|concurren|` +
+		`\b(?:again|retry) (?:in|after) [0-9]{1,2}(?:\.[0-9]+)? ?(?:m?s|sec(?:ond)?s?)\b`)
 	weakBilling = []string{"billing", "credits", "subscription", "your plan"} // at 400, 402, 403 only
 	rateWords   = []string{
 		"rate limit", "rate_limit", "too many requests", "rate increased too quickly", "concurrency", "throttl",
@@ -100,20 +103,17 @@ var (
 	authWords = []string{
 		"unauthorized", "invalid api key", "invalid x-api-key", "authentication", "api key not valid",
 	}
-	overflowWords = []string{
-		"prompt is too long", "prompt too long", "context length", "context_length", "context window",
-		"maximum context", "context limit", "input is too long", "input length and", "input token count",
-		"reduce the length", "exceeds the context",
-	}
+	overflowWords = lazily.Regexp(`\b(?:prompt|input) (?:is )?too (?:long|large)\b|\bmaximum (?:context|prompt length)\b|` +
+		`\bcontext[ _](?:length|window|limit|size)|\binput length and\b|\binput token count\b|reduce the length|` +
+		`exceeds the context`)
 	tokenWords  = []string{"token limit", "too many tokens"} // a full window, unless they are about the answer
 	outputWords = []string{
 		"output token", "max_tokens", "max_output_tokens", "max_completion_tokens", "completion token",
 	}
 	timeoutWords = []string{"timeout", "timed out", "deadline exceeded"}
-	networkWords = []string{
-		"stream closed", "stream error", "sse error", "connection closed", "connection reset", "reset by peer",
-		"broken pipe", "connection error", "closed before",
-	}
+	networkWords = lazily.Regexp(`\bconnection (?:closed|reset|lost|aborted|terminated|error)|` +
+		`\bstream (?:closed|error)|\bsse (?:error|transport|decode)|decoding response body|reset by peer|broken pipe|` +
+		`\b(?:closed|disconnect(?:ed)?)(?: before|/reset)|\bpeer closed|unexpected eof|incomplete chunked`)
 )
 
 // kind returns the kind. The order of the questions matters.
@@ -121,21 +121,23 @@ func (f facts) kind() failure.Kind {
 	text := strings.ToLower(f.message)
 	named := f.named()
 	limited := f.status == 429 || slices.Contains(f.codes, "resource_exhausted")
+	usedUp := quotaUsed().MatchString(text)
 
-	// That nothing can be paid for is true at any status. Google words a limit of a minute as an exceeded quota: there
-	// the details decide (see details).
+	// A code that names the window leaves no doubt. That nothing can be paid for is true at any status. Google words a
+	// limit of a minute as an exceeded quota: there the details decide (see details). A provider may name a plan beside
+	// a prompt that is too long.
 	switch {
+	case slices.Contains(named, failure.ContextOverflow):
+		return failure.ContextOverflow
 	case slices.Contains(named, failure.Billing) || f.status == 402 || has(text, strongBilling):
 		return failure.Billing
 	case slices.Contains(named, failure.QuotaExhausted):
 		return failure.QuotaExhausted
-	case has(text, strongQuota) && !slices.Contains(f.codes, "resource_exhausted"):
+	case usedUp && !slices.Contains(f.codes, "resource_exhausted") && !quotaOfNow().MatchString(text):
 		return failure.QuotaExhausted
 	case (f.status == 400 || f.status == 403) && !limited && has(text, weakBilling) &&
-		!slices.Contains(named, failure.AuthInvalid):
+		!slices.Contains(named, failure.AuthInvalid) && (f.status != 400 || !overflowWords().MatchString(text)):
 		return failure.Billing
-	case slices.Contains(named, failure.ContextOverflow):
-		return failure.ContextOverflow
 	case f.status == 413 || slices.Contains(named, failure.RequestTooLarge):
 		return failure.RequestTooLarge
 	}
@@ -173,6 +175,9 @@ func (f facts) kind() failure.Kind {
 	case len(f.codes) > 0:
 		return failure.Unknown // a typed error of a type nobody knows: no words make it one that may be tried again
 	}
+	if usedUp {
+		return failure.RateLimited // the quota of a moment
+	}
 	return worded(text)
 }
 
@@ -187,7 +192,7 @@ func (f facts) named() []failure.Kind {
 	return kinds
 }
 
-// worded returns the kind of an error that has only words, without those that strongBilling and strongQuota know.
+// worded returns the kind of an error that has only words, without those that strongBilling and quotaUsed know.
 func worded(text string) failure.Kind {
 	switch {
 	case marker(text, "503") || marker(text, "529") || has(text, overloadWords):
@@ -204,7 +209,7 @@ func worded(text string) failure.Kind {
 		return failure.InvalidRequest
 	case has(text, timeoutWords):
 		return failure.ServerOverload
-	case has(text, networkWords), disconnectWord(text):
+	case networkWords().MatchString(text), disconnectWord(text):
 		return failure.TransportDisconnect
 	}
 	return failure.Unknown
@@ -212,14 +217,15 @@ func worded(text string) failure.Kind {
 
 // overflows reports whether text says that the window is full. A limit of the answer's own length is not meant.
 func overflows(text string) bool {
-	return has(text, overflowWords) || has(text, tokenWords) && !has(text, outputWords)
+	return overflowWords().MatchString(text) || has(text, tokenWords) && !has(text, outputWords)
 }
 
 func has(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// marker reports whether a number is in text by itself: in "429000 input tokens" 429 is not.
+// marker reports whether a number is in text by itself: in "429000 input tokens" 429 is not, nor in "429,000" or
+// "1.429".
 func marker(text, number string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], number)
@@ -227,11 +233,16 @@ func marker(text, number string) bool {
 			return false
 		}
 		from, to := at+i, at+i+len(number)
-		if (from == 0 || !digit(text[from-1])) && (to == len(text) || !digit(text[to])) {
+		if !numberEnds().MatchString(text[max(0, from-2):from]) && !numberBegins().MatchString(text[to:]) {
 			return true
 		}
 		at = from + 1
 	}
 }
+
+var (
+	numberEnds   = lazily.Regexp(`[0-9][.,]?$`)
+	numberBegins = lazily.Regexp(`^[.,]?[0-9]`)
+)
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }

@@ -191,7 +191,9 @@ func (d *draft) answer() Answer {
 // for.
 func decode(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		return malformed("an event of the stream is not the JSON of this protocol (%v): \"%s\"", err, head(data, 120))
+		e := malformed("an event of the stream is not the JSON of this protocol (%v): \"%s\"", err, head(data, 120))
+		e.Err = err
+		return e
 	}
 	return nil
 }

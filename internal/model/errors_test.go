@@ -53,9 +53,28 @@ func TestClassify(t *testing.T) {
 		{"B97", 400, `{"error":{"code":"context_length_exceeded","message":"too long"}}`, failure.ContextOverflow, false, "too long"},
 		{"B98", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, failure.ContextOverflow, false, "too long"},
 		{"B98 gemini", 400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}`, failure.ContextOverflow, false, "1200000"},
+		{"B97 beside a plan", 400, `{"error":{"code":"context_length_exceeded","message":"maximum context length is 8192 tokens for your plan"}}`, failure.ContextOverflow, false, "plan"},
+		{"B97 beside credits", 400, `{"error":{"code":"context_length_exceeded","type":"invalid_request_error","message":"too long; buy credits for a larger context"}}`, failure.ContextOverflow, false, "credits"},
+		{"B97 in words", 400, `{"error":{"message":"context_length_exceeded"}}`, failure.ContextOverflow, false, "length"},
+		{"B98 beside a plan", 400, `{"error":{"type":"invalid_request_error","message":"prompt is too long; see your plan"}}`, failure.ContextOverflow, false, "plan"},
+		{"B98 beside a subscription", 400, `{"error":{"type":"invalid_request_error","message":"The prompt is too long for this subscription"}}`, failure.ContextOverflow, false, "subscription"},
+		{"B98 xai", 400, `{"error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, failure.ContextOverflow, false, "131072"},
+		{"B98 llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it"}}`, failure.ContextOverflow, false, "size"},
+		{"B98 large", 400, `{"error":{"type":"invalid_request_error","message":"Your prompt is too large"}}`, failure.ContextOverflow, false, "large"},
+		{"B98 without its status", 403, `{"error":{"message":"the context window of your plan is smaller"}}`, failure.Billing, false, "plan"},
+		{"tokens that a plan has not", 400, `{"error":{"message":"token limit of your plan reached"}}`, failure.Billing, false, "plan"},
+		{"a rate limit of a large input", 429, `{"error":{"code":"rate_limit_exceeded","message":"Request too large: the input is too large for 30000 tokens per min, reduce the length"}}`, failure.RateLimited, true, "per min"},
+		{"overloaded by a long context", 529, `{"error":{"type":"overloaded_error","message":"context window busy"}}`, failure.ServerOverload, true, "busy"},
 		{"B98 output limit", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 900000 > 64000, over the output token limit"}}`, failure.InvalidRequest, false, "max_tokens"},
 		{"B98 both", 400, `{"error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 190000 + 21333 > 204798"}}`, failure.ContextOverflow, false, "limit"},
 		{"B101", 503, `{"error":{"message":"token limit exceeded"}}`, failure.ServerOverload, true, "token limit"},
+		{"B93 used up, whatever the status", 502, `{"error":{"message":"Your quota has been exceeded, stream closed"}}`, failure.QuotaExhausted, false, "quota"},
+		{"B93 funds", 500, `{"error":{"message":"insufficient funds; stream closed"}}`, failure.Billing, false, "funds"},
+		{"B93 a quota that only could not be read", 503, `{"error":{"message":"the quota service is unavailable"}}`, failure.ServerOverload, true, "quota"},
+		{"a quota of a minute, in words", 429, `{"error":{"message":"Quota exceeded for quota metric 'Requests' and limit 'Requests per minute'"}}`, failure.RateLimited, true, "Quota"},
+		{"a quota that is there soon", 500, `{"error":{"message":"token quota exceeded, please retry after 6 seconds"}}`, failure.ServerOverload, true, "quota"},
+		{"a link to a quota", 429, `{"error":{"message":"Requests have exceeded token rate limit. Please contact support at https://aka.ms/oai/quotaincrease"}}`, failure.RateLimited, true, "quotaincrease"},
+		{"a link to billing", 429, `{"error":{"message":"Rate limit reached for requests. You can increase your rate limit at https://platform.openai.com/account/billing"}}`, failure.RateLimited, true, "billing"},
 		{"B93", 500, `{"error":{"message":"quota exceeded: stream closed"}}`, failure.QuotaExhausted, false, "quota"},
 		{"quota", 429, `{"error":{"code":"insufficient_quota","type":"insufficient_quota","message":"You exceeded your current quota, please check your plan and billing details."}}`, failure.QuotaExhausted, false, "quota"},
 		{"quota of a minute", 429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota, please check your plan and billing details.","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]}]}}`, failure.RateLimited, true, "quota"},
@@ -135,6 +154,100 @@ func TestProvidersWordOnRetry(t *testing.T) {
 	})
 }
 
+// B93: the words of a quota that is used up win over those of a lost connection. The quota of a moment, and one that
+// is only spoken of, may be there again.
+func TestB93QuotaWinsInWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]failure.Kind{
+		"quota exhausted: stream closed":                                      failure.QuotaExhausted,
+		"Your quota has been exceeded, stream closed":                         failure.QuotaExhausted,
+		"Quota limit reached (stream closed)":                                 failure.QuotaExhausted,
+		"out of quota; stream closed":                                         failure.QuotaExhausted,
+		"You have run out of quota; stream closed":                            failure.QuotaExhausted,
+		"monthly quota reached, stream closed before completion":              failure.QuotaExhausted,
+		"usage limit exceeded; stream closed":                                 failure.QuotaExhausted,
+		"You've hit your usage limit. stream closed":                          failure.QuotaExhausted,
+		"You have exhausted your capacity; stream closed":                     failure.QuotaExhausted,
+		"credit limit reached; stream closed":                                 failure.QuotaExhausted,
+		"quota exceeded; overloaded, try again in 3600 seconds":               failure.QuotaExhausted,
+		"insufficient_quota: stream closed":                                   failure.QuotaExhausted,
+		"insufficient funds; stream closed":                                   failure.Billing,
+		"stream closed: billing hard limit":                                   failure.Billing,
+		"quota of tokens per minute exceeded; stream closed":                  failure.RateLimited,
+		"TPM quota exceeded":                                                  failure.RateLimited,
+		"quota exceeded, try again in 6.2s":                                   failure.RateLimited,
+		"quota for concurrent requests reached":                               failure.RateLimited,
+		"stream closed while the quota was read":                              failure.TransportDisconnect,
+		"quota service: connection reset by peer":                             failure.TransportDisconnect,
+		"503 from the quota service":                                          failure.ServerOverload,
+		"rate limit reached; see https://example.com/billing for more credit": failure.RateLimited,
+	} {
+		if e := (facts{message: text, after: none}).error(); e.Kind != want || e.Retryable != want.Resend() {
+			t.Errorf("%q: %s, retried: %v; want %s", text, e.Kind, e.Retryable, want)
+		}
+	}
+}
+
+// B90: what gateways say of a connection that broke behind them, without a code. B92: not what they say of the answer.
+func TestB90WordsOfALostConnection(t *testing.T) {
+	t.Parallel()
+	for text, again := range map[string]bool{
+		"SSE transport error: error decoding response body":         true,
+		"error decoding response body":                              true,
+		"SSE decode error":                                          true,
+		"unexpected EOF":                                            true,
+		"stream disconnected before completion":                     true,
+		"upstream connect error or disconnect/reset before headers": true,
+		"connection lost":                                           true,
+		"connection aborted":                                        true,
+		"the connection terminated":                                 true,
+		"peer closed connection without sending complete message body (incomplete chunked read)": true,
+		"connection closed before message completed":                                             true,
+		"SSE schema error: missing choices":                                                      false,
+		"error decoding request body":                                                            false,
+		"invalid request: unexpected EOF in the body":                                            false,
+		"unauthorized: connection terminated":                                                    false,
+		"prompt is too long: connection closed":                                                  false,
+		"terminated":                                                                             false, // P73
+		"why did the socket hang up then":                                                        false, // P72
+		"your quota has been exceeded: peer closed connection without sending complete message body.": false,
+	} {
+		e := (facts{message: text, after: none}).error()
+		if e.Retryable != again || again && e.Kind != failure.TransportDisconnect {
+			t.Errorf("%q: %s, retried: %v", text, e.Kind, e.Retryable)
+		}
+	}
+}
+
+// B90: an event that is no JSON, after events that were, was damaged on the way. B92: JSON of another form is what the
+// endpoint speaks, and so is what it says first.
+func TestB90DamagedEvent(t *testing.T) {
+	t.Parallel()
+	for provider, good := range map[string]string{
+		Anthropic:  `{"type":"message_start","message":{"id":"m"}}`,
+		OpenAI:     `{"type":"response.created","response":{"id":"r"}}`,
+		OpenAIChat: `{"choices":[{"index":0,"delta":{"content":"hello"}}]}`,
+		Gemini:     `{"candidates":[{"content":{"parts":[{"text":"hello"}]}}]}`,
+	} {
+		for _, c := range []struct {
+			name   string
+			events []string
+			kind   failure.Kind
+		}{
+			{"cut", []string{good, good[:len(good)/2]}, failure.StreamFailure},
+			{"cut, and more behind it", []string{good, good[:len(good)/2], good}, failure.StreamFailure},
+			{"bytes", []string{good, "\xff\xfe\x00"}, failure.StreamFailure},
+			{"first", []string{good[:len(good)/2], good}, failure.ParseError},
+			{"of another form", []string{good, `[1]`}, failure.ParseError},
+		} {
+			e := failed(t, answering(provider, plain(c.events...)))
+			if e.Kind != c.kind || e.Retryable != (c.kind == failure.StreamFailure) || strings.Contains(e.Message, "parse_error") {
+				t.Errorf("%s, %s: %+v", provider, c.name, e)
+			}
+		}
+	}
+}
+
 // P78 P82 B90 B93 B94 B100: errors that come inside a stream, typed or in words only.
 func TestErrorsInStream(t *testing.T) {
 	t.Parallel()
@@ -180,6 +293,10 @@ func TestErrorsInStream(t *testing.T) {
 		{"B94 closed", OpenAIChat, `{"error":{"message":"connection closed before message completed"}}`, failure.TransportDisconnect, true},
 		{"B94 deadline", OpenAIChat, `{"error":{"message":"deadline exceeded"}}`, failure.ServerOverload, true},
 		{"B100", OpenAIChat, `{"error":{"message":"429000 input tokens"}}`, failure.Unknown, false},
+		{"B100 thousands", OpenAIChat, `{"error":{"message":"429,000 input tokens"}}`, failure.Unknown, false},
+		{"B100 a fraction", OpenAIChat, `{"error":{"message":"503.5k tokens in 1.429 s"}}`, failure.Unknown, false},
+		{"B100 at the end of a sentence", OpenAIChat, `{"error":{"message":"upstream said 429, wait. It said 429."}}`, failure.RateLimited, true},
+		{"B100 behind another number", OpenAIChat, `{"error":{"message":"HTTP/1.1 429, after 429,000 tokens"}}`, failure.RateLimited, true},
 		{"B100 429", OpenAIChat, `{"error":{"message":"upstream status 429"}}`, failure.RateLimited, true},
 		{"rate in words", OpenAIChat, `{"error":{"message":"rate increased too quickly"}}`, failure.RateLimited, true},
 		{"string", OpenAIChat, `{"error":"too many requests"}`, failure.RateLimited, true},

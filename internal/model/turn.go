@@ -326,8 +326,8 @@ func (s *stream) read(d *draft, dec decoder) error {
 	p := sse{max: s.limits.Line}
 	silence := time.NewTimer(s.limits.Think)
 	defer silence.Stop()
-	word := time.Now() // when there was content last, or a step towards it
-	told := false
+	word := time.Now()          // when there was content last, or a step towards it
+	told, sound := false, false // sound: an event was read
 	event := func(name string, data []byte) error {
 		if !told {
 			told = true
@@ -336,7 +336,12 @@ func (s *stream) read(d *draft, dec decoder) error {
 		if d.ended {
 			return nil
 		}
-		return dec.event(name, data)
+		err := dec.event(name, data)
+		if no, noJSON := errors.AsType[*json.SyntaxError](err); noJSON && sound { // it does speak the protocol
+			err = newError(failure.StreamFailure, "an event of the stream arrived damaged (%v): \"%s\"", no, head(data, 120))
+		}
+		sound = sound || err == nil
+		return err
 	}
 	var total int64
 	stopped := false

@@ -263,7 +263,7 @@ func (l *loop) settle(x *exchange, done map[string]*ended, wrongID string, tools
 		}
 		e.result = model.Result{ID: c.ID, Name: c.Name, Text: l.clean(text), Failed: true}
 		if !isObject(c.Args) {
-			e.call.Args = json.RawMessage("{}")
+			e.asked, e.call.Args = c.Args, json.RawMessage("{}")
 		}
 		l.noteUnstarted(e)
 		x.calls = append(x.calls, e)
@@ -344,8 +344,12 @@ func (l *loop) observe(c ended) loopguard.Call {
 	default:
 		code = tools.NotRun
 	}
+	args := cmp.Or(string(c.asked), string(c.call.Args))
+	if c.refused && c.asked != nil { // how much of them had arrived is chance; why it was refused is its path
+		args = cmp.Or(tools.Begun(args), args)
+	}
 	return loopguard.Call{
-		Name: c.call.Name, Args: loopguard.Canonical(c.call.Args), Target: loopguard.Target(c.call.Args),
+		Name: c.call.Name, Args: loopguard.Canonical([]byte(args)), Target: loopguard.Target([]byte(args)),
 		Path: c.out.Path, Effect: l.tools.Effect(c.call.Name),
 		Code: code, Result: strings.TrimSuffix(c.result.Text, c.aside),
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/model"
@@ -255,5 +256,62 @@ func TestCommandsOfATurn(t *testing.T) {
 	again, err := turn.Resume(t.Context(), d.req)
 	if err != nil || again.Commands != (agent.Commands{}) {
 		t.Errorf("the question: %+v %v", again.Commands, err)
+	}
+}
+
+// B02 B12: a write that arrives in pieces is refused where its content first differs from a file that was not read, also
+// far behind its beginning; one of the same content is carried out.
+func TestB02B12ContentInPieces(t *testing.T) {
+	t.Parallel()
+	old := strings.Repeat("a line of the file\n", 1000)
+	for _, tt := range []struct {
+		name    string
+		content string
+		within  int // bytes of the arguments; 0: it is not refused
+		want    string
+	}{
+		{"the same", old, 0, "exactly this content already"},
+		{"another from the first line on", "x" + old, 100, "was not read"},
+		{"another in its middle", old[:9500] + "x" + old[9500:], 15_000, "was not read"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			args := fmt.Sprintf(`{"path":"a","content":%q}`, tt.content)
+			d := newDesk(t)
+			d.onCopy(t, map[string]string{"a": old})
+			asked := 0
+			d.Ask = func(ctx context.Context, _ model.Request, heard func(model.Event)) (model.Answer, error) {
+				if asked++; asked > 1 {
+					return model.Answer{Blocks: []model.Block{{Text: finalText}}, Stop: model.EndTurn}, nil
+				}
+				c := model.Call{ID: "1", Name: "write"}
+				heard(model.Event{Kind: model.CallBegun, Call: c})
+				most := len(args)
+				if tt.within > 0 {
+					most = tt.within
+				}
+				for piece := range slices.Chunk([]byte(args[:most]), 50) {
+					heard(model.Event{Kind: model.CallArgs, Call: c, Text: string(piece)})
+				}
+				if tt.within > 0 {
+					select {
+					case <-ctx.Done():
+					case <-time.After(10 * time.Second):
+						t.Errorf("not refused within %d bytes", most)
+					}
+					return model.Answer{}, context.Cause(ctx)
+				}
+				c.Args = []byte(args)
+				heard(model.Event{Kind: model.CallWhole, Call: c})
+				return model.Answer{Blocks: []model.Block{{Call: &c}}, Stop: model.ToolCalls}, nil
+			}
+			if turn := d.turn(t.Context()); turn.Kind != "" || asked != 2 {
+				t.Fatalf("kind %q (%s) after %d requests", turn.Kind, turn.Evidence, asked)
+			}
+			lines := d.of("tool_result")
+			if len(lines) != 1 || !strings.Contains(lines[0].Data["text"].(string), tt.want) || (lines[0].Data["started"] == false) != (tt.within > 0) {
+				t.Errorf("%v", lines)
+			}
+		})
 	}
 }

@@ -218,21 +218,27 @@ func charsOf(talk []model.Message) int {
 	return n
 }
 
-// finalWords asks the model to end without tools, a second time if its answer is empty. If there is no answer, the
-// text is ours.
+// mostLast is how often a model is asked for its last words.
+const mostLast = 2
+
+// finalWords asks the model to end without tools, a second time if its answer is empty, or lost before its first word.
+// If there is no answer, the text is ours.
 func (l *loop) finalWords(ctx context.Context, why string) ending {
 	talk := append(flat(l.messages), fromUser(lastWords(why, l.r.Task)))
 	if ctx.Err() == nil && l.mayAsk(talk) {
 		l.note("reminder", map[string]any{"text": lastWords(why, l.r.Task), "why": "final", "left": 0})
 		req := model.Request{System: l.system, Messages: legal(talk), MaxTokens: l.meter.answer(l.alone(talk))}
-		for i := 0; i < 2 && l.mayAsk(talk); i++ {
+		for i := 0; i < mostLast && l.mayAsk(talk); i++ {
 			x := l.exchange(ctx, req, false)
-			if x.err != nil {
+			text := textOf(x.answer.Blocks)
+			said := strings.TrimSpace(text) != ""
+			if x.err == nil {
+				l.turns++
+			} else if f := faultOf(ctx, x.err); said || i > 0 || !f.retryable || !l.again(ctx, f, "final", x.permit) {
 				x.permit.left()
-				break
+				i = mostLast
 			}
-			l.turns++
-			if text := textOf(x.answer.Blocks); strings.TrimSpace(text) != "" {
+			if said {
 				return ending{text: text}
 			}
 		}

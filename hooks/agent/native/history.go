@@ -37,6 +37,7 @@ const goOnNote = "The connection was interrupted. Continue exactly where your la
 // An ended call is one of a round, with its result.
 type ended struct {
 	call    model.Call
+	asked   json.RawMessage // its arguments as they arrived, if call has an empty object in place of them
 	result  model.Result
 	started bool // false: it never ran
 	dead    bool // it was started, and nobody waited for its end

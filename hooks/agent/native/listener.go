@@ -43,9 +43,11 @@ type piece struct {
 	after int // calls that began before it
 	whole bool
 	sure  bool // refuse need not be asked again
+	look  int  // bytes of arguments after which it is
 }
 
-// earlyLook is how much of a call's arguments is checked while they arrive, in bytes.
+// earlyLook is how much of a call's arguments is checked with every piece that arrives, in bytes. Longer ones are
+// checked each time they have grown by a half.
 const earlyLook = 4 << 10
 
 func newListener(refuse refusing, first func()) *listener {
@@ -82,11 +84,14 @@ func (e *listener) take(ev model.Event) {
 			return
 		}
 		p.text.WriteString(ev.Text)
-		if e.refuse == nil || p.sure || e.stop != "" || p.text.Len() > earlyLook || len(e.complete) < p.after {
+		if e.refuse == nil || p.sure || e.stop != "" || p.text.Len() < p.look || len(e.complete) < p.after {
 			return
 		}
 		why, sure := e.refuse(e.complete, p.call.Name, p.text.String())
 		p.sure = sure
+		if n := p.text.Len(); n > earlyLook {
+			p.look = n * 3 / 2
+		}
 		if why != "" && !json.Valid([]byte(p.text.String())) { // once it is whole, ending the answer saves nothing
 			e.wrong, e.wrongID = why, p.call.ID
 			close(e.refused)

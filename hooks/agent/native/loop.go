@@ -59,6 +59,7 @@ type loop struct {
 	tight      int64  // tokens up to which no more room is made
 	question   string // what is asked in a conversation that was resumed; empty: it is the first message
 	said       string // what the answer that is being continued has said so far
+	last       string // what the last answer with calls said
 }
 
 func newLoop(a *Agent, r agent.Request, tools toolset) *loop {
@@ -91,19 +92,20 @@ func (l *loop) rounds(ctx context.Context) ending {
 		most = 1
 	}
 	for {
-		e := l.ended(ctx, l.said)
+		said := cmp.Or(l.said, l.last)
+		e := l.ended(ctx, said)
 		if e != nil {
 			return *e
 		}
 		if l.turns >= most {
-			return *failed(failure.AgentMaxTurns, fmt.Sprintf("no end after %d turns of the model", most), l.said)
+			return *failed(failure.AgentMaxTurns, fmt.Sprintf("no end after %d turns of the model", most), said)
 		}
 		if why := l.meter.over(); why != "" {
-			return *failed(failure.TokenBudget, why, l.said)
+			return *failed(failure.TokenBudget, why, said)
 		}
 		l.makeRoom(ctx)
 		if why := l.meter.tooMuch(l.size()); why != "" {
-			return *failed(failure.TokenBudget, why, l.said)
+			return *failed(failure.TokenBudget, why, said)
 		}
 		x := l.exchange(ctx, l.request(), true)
 		switch {
@@ -210,7 +212,7 @@ func (l *loop) acts(ctx context.Context, x exchange, said string, cut bool) *end
 	if l.r.ReadOnly {
 		return &ending{text: said} // it is asked once
 	}
-	l.said = ""
+	l.said, l.last = "", said
 	if e := l.ended(ctx, said); e != nil {
 		return e
 	}

@@ -375,3 +375,35 @@ func TestTurnOfATask(t *testing.T) {
 		t.Error("the last words of a task ask for a report")
 	}
 }
+
+// B96: the text beside a call that was cut is kept where the turn ends with it, whatever ends it.
+func TestB96TextOfTheLastAnswer(t *testing.T) {
+	t.Parallel()
+	const says = "The cause is X. "
+	half := call("1", "write", `{"path":"a.go","content":"package`)
+	cut := step{text: says, half: &half, stop: model.MaxTokens}
+	used := cut
+	used.usage = model.Usage{Input: new(int64(600)), Output: new(int64(600))}
+	for _, tt := range []struct {
+		name   string
+		steps  []step
+		turns  int
+		tokens int64
+		kind   failure.Kind
+		want   string
+	}{
+		{"no more turns", []step{cut}, 1, 0, failure.AgentMaxTurns, says},
+		{"no more tokens", []step{used}, 0, 1000, failure.TokenBudget, says},
+		{"another answer after it", []step{cut, {calls: []model.Call{call("2", "list", `{}`)}}}, 2, 0, failure.AgentMaxTurns, ""},
+		{"a text that is continued", []step{cut, {text: "It is Y.", stop: model.MaxTokens}}, 2, 0, failure.AgentMaxTurns, "It is Y."},
+	} {
+		d := newDesk(t, tt.steps...)
+		d.MaxTurns, d.req.Tokens = tt.turns, tt.tokens
+		if turn := d.turn(t.Context()); turn.Kind != tt.kind || turn.Text != tt.want {
+			t.Errorf("%s: kind %q, text %q", tt.name, turn.Kind, turn.Text)
+		}
+		if ran := d.tools.started(); slices.Contains(ran, "1") {
+			t.Errorf("%s: ran %v", tt.name, ran)
+		}
+	}
+}

@@ -130,10 +130,14 @@ func TestB44B46RemindersAndLastWords(t *testing.T) {
 		{"empty once", []step{{}, {text: "sorry"}}, "sorry", false, 14},
 		{"empty twice", []step{{}, {}}, "", true, 14},
 		{"a call that cannot run", []step{{text: "I try", calls: []model.Call{call("x", "edit", `{}`)}}}, "I try", false, 13},
-		{"it fails", []step{{err: lost()}}, "", true, 13},
+		{"it fails for good", []step{{err: fault5(failure.AuthInvalid, 401, "no")}}, "", true, 13},
+		{"lost twice", []step{{err: lost()}, {err: lost()}}, "", true, 14},
+		{"lost once", []step{{err: lost()}, {text: "sorry"}}, "sorry", false, 14},
+		{"lost, then empty", []step{{err: lost()}, {}}, "", true, 14},
+		{"empty, then lost", []step{{}, {err: lost()}}, "", true, 14},
+		{"half of it, and lost", []step{{text: "The file is not there, because", err: lost()}}, "The file is not there, because", false, 13},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, tt.name, func(t *testing.T) {
 			d := newDesk(t)
 			d.tools.do = func(context.Context, model.Call) tools.Outcome {
 				return tools.Outcome{Text: "no match", Code: tools.Failed}
@@ -367,4 +371,53 @@ func TestGoodReasonsAreNotDisturbed(t *testing.T) {
 			t.Errorf("reminded after %v; %d rounds, want %d", reminded, *turn.Turns, want)
 		}
 	})
+}
+
+// B34: calls that differ are no loop, though none of them arrives whole. B42: one that comes again is, wherever it is
+// cut.
+func TestB34CallsThatDoNotArrive(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		model string
+		path  string // %d is the number of the round
+		cut   bool   // by the length of the answer; else it is refused while it arrives
+		kind  failure.Kind
+		after []int
+		by    string
+	}{
+		{"different files, refused", "", "f%d.go", false, "", nil, ""},
+		{"different files, refused, a small model", "gpt-x-mini", "f%d.go", false, "", nil, ""},
+		{"one file, refused", "", "f0.go", false, failure.LoopDetected, []int{3, 6, 9}, "D1"},
+		{"one file, refused, a small model", "gpt-x-mini", "f0.go", false, failure.LoopDetected, []int{2, 4, 6}, "D1"},
+		{"different files, too long", "", "f%d.go", true, "", []int{3, 6, 9}, "D5"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{}
+			for i := range 11 {
+				files[fmt.Sprintf("f%d.go", i)] = "old\n"
+			}
+			d := newDesk(t)
+			d.Model = tt.model
+			d.onCopy(t, files)
+			d.script.more = func(n int) step {
+				if tt.kind == "" && n >= len(files) || len(d.script.asked[n].Tools) == 0 {
+					return step{text: finalText}
+				}
+				path := strings.ReplaceAll(tt.path, "%d", fmt.Sprint(n))
+				half := call(fmt.Sprint(n), "write", fmt.Sprintf(`{"path":%q,"content":"%s`, path, strings.Repeat("y", 100+n)))
+				if tt.cut {
+					half.Args = json.RawMessage(strings.Replace(string(half.Args), "f", "new/f", 1))
+					return step{half: &half, stop: model.MaxTokens}
+				}
+				return step{half: &half, hang: true}
+			}
+			turn := d.turn(t.Context())
+			rounds, by := d.reminded()
+			if turn.Kind != tt.kind || !slices.Equal(rounds, tt.after) || slices.ContainsFunc(by, func(s string) bool { return s != tt.by }) {
+				t.Errorf("kind %q (%s), reminded after %v by %v", turn.Kind, turn.Evidence, rounds, by)
+			}
+		})
+	}
 }

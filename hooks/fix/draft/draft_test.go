@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -320,6 +322,34 @@ func TestBoundedStreams(t *testing.T) {
 }
 
 // Two drafts of one run write one journal, its first line once.
+// B45: a line of the transcript that the disk has no room for is left out whole, and later ones can be read. The limit is
+// the whole program's, so that the test runs beside no other.
+func TestB45HalfALine(t *testing.T) { //nolint:paralleltest // see above
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	s := fixtest.NewStore(t, fixtest.Files{"a.go": "f:one\n"})
+	d, err := draft.Begin(fixtest.Dir(s), fixtest.RunID, "sha256:abc", "test", func(b []byte) []byte { return b })
+	fixtest.Check(t, err)
+	defer func() { fixtest.Check(t, d.Close()) }()
+	say := func(text string) error { return d.Transcript(1, "text", map[string]any{"text": text}) }
+	fixtest.Check(t, say("one"))
+	var was syscall.Rlimit
+	fixtest.Check(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was))
+	full := was
+	full.Cur = 300
+	fixtest.Check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full))
+	wrong := say(strings.Repeat("x", 400))
+	fixtest.Check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was))
+	if wrong == nil {
+		t.Error("a line that was cut is no error")
+	}
+	fixtest.Check(t, say("two"))
+	lines, err := (&fix.Proposal{Dir: fixtest.Dir(s), Name: "test"}).Transcript()
+	if err != nil || len(lines) != 2 || fmt.Sprintf("%v %v", lines[1].Data["seq"], lines[1].Data["text"]) != "2 two" {
+		t.Errorf("%+v, %v", lines, err)
+	}
+}
+
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -242,7 +242,8 @@ func (w *tailWriter) Close() error {
 	return errors.Join(err, w.f.Close())
 }
 
-// Transcript appends a line {seq, at, attempt, type, …data} to the transcript.
+// Transcript appends a line {seq, at, attempt, type, …data} to the transcript. A line that cannot be written whole
+// leaves nothing.
 func (d *Draft) Transcript(attempt int, kind string, data map[string]any) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -268,8 +269,12 @@ func (d *Draft) Transcript(attempt int, kind string, data map[string]any) error 
 	if err != nil {
 		return fmt.Errorf("transcript of %s: %w", d.Name, err)
 	}
-	if _, err := d.transcript.Write(append(line, '\n')); err != nil {
+	size, err := d.transcript.Seek(0, io.SeekEnd)
+	if err != nil {
 		return err
+	}
+	if _, err := d.transcript.Write(append(line, '\n')); err != nil {
+		return errors.Join(err, d.transcript.Truncate(size)) // the next line would stand behind half of this one
 	}
 	d.lines++
 	if sum := fix.PromptDigest(line); kind == "prompt" && sum != "" {

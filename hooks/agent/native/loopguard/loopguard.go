@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
 )
@@ -56,6 +57,7 @@ type Guard struct {
 	rewrites  map[string]int
 	invalid   int       // D5: rounds in a row
 	texts     []string  // D6
+	text      string    // of the last round, if that had no calls
 	targets   targets   // D7
 	stale     stale     // D3, of whatever calls
 	fruitless fruitless // D1, D3, of whatever arguments
@@ -78,7 +80,7 @@ func New(model string) *Guard {
 // weak reports by the segments of its name whether a model is a small one.
 func weak(model string) bool {
 	parts := strings.FieldsFunc(strings.ToLower(model),
-		func(r rune) bool { return strings.ContainsRune("-/:_.@ ", r) })
+		func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.ContainsFunc(parts, func(p string) bool {
 		return slices.Contains([]string{"mini", "haiku", "small", "lite", "flash", "nano"}, p)
 	})
@@ -93,8 +95,8 @@ func (w *Guard) Round(r Round) finding {
 		w.failed, w.succeeded, w.stuck, w.invalid = nil, nil, false, 0
 		return w.spend(cmp.Or(w.said(r.Text), old))
 	}
-	w.texts = nil
-	if slices.ContainsFunc(r.Calls, gained) {
+	w.texts, w.text = nil, ""
+	if slices.ContainsFunc(r.Calls, succeeded) && w.fruitless.nothing < fruitlessRemind { // else it spends them itself
 		w.reminders = maxReminders
 	}
 	target := w.targets.round(r)
@@ -143,7 +145,7 @@ func (w *Guard) Compacted() {
 
 // repeated is D1 and D2: rounds in which everything failed, the same one again or a few in turn.
 func (w *Guard) repeated(r Round) finding {
-	if slices.ContainsFunc(r.Calls, func(c Call) bool { return !c.Code.Failed() }) {
+	if slices.ContainsFunc(r.Calls, succeeded) {
 		w.failed = nil
 		return finding{}
 	}
@@ -165,7 +167,7 @@ func (w *Guard) repeated(r Round) finding {
 // idle is D3: rounds that succeed with the same result again. Rounds that only read are exempt (see again.go), but
 // they end a repetition.
 func (w *Guard) idle(r Round) finding {
-	if !slices.ContainsFunc(r.Calls, func(c Call) bool { return !c.Code.Failed() }) {
+	if !slices.ContainsFunc(r.Calls, succeeded) {
 		w.succeeded, w.stuck = nil, false
 		return finding{}
 	}
@@ -231,7 +233,11 @@ func (w *Guard) empty(r Round) finding {
 
 // said is D6: the same text again, without a call.
 func (w *Guard) said(text string) finding {
-	w.texts = lastOf(append(w.texts, textPrint(text)), loopThreshold)
+	said := textPrint(text)
+	if said != w.text { // a round without calls restores the reminders, but not one that D6 counts
+		w.text, w.reminders = said, maxReminders
+	}
+	w.texts = lastOf(append(w.texts, said), loopThreshold)
 	if !consecutive(w.texts, loopThreshold) {
 		return finding{}
 	}

@@ -44,6 +44,9 @@ func (v *fruitless) round(r Round) finding {
 
 func due(n, first int) bool { return n >= first && (n-first)%remindEvery == 0 }
 
+// succeeded reports whether a call did not fail: it may have found nothing.
+func succeeded(c Call) bool { return !c.Code.Failed() }
+
 // gained reports whether a call did something, or found something.
 func gained(c Call) bool { return c.Code == "" }
 

@@ -39,6 +39,7 @@ type args struct {
 	texts  map[string]string
 	counts map[string]int
 	lists  map[string][]string
+	extra  []string // names that are of no field
 }
 
 // A property is a field in JSON schema; the order of the struct is the order in the JSON.
@@ -89,14 +90,18 @@ func must(b []byte, err error) []byte {
 }
 
 // parse parses the arguments of a call strictly. Its error describes what is wrong and how the call is written.
-func parse(name string, fields []field, raw json.RawMessage) (args, error) {
+func (d declared) parse(raw json.RawMessage) (args, error) {
 	a := args{texts: map[string]string{}, counts: map[string]int{}, lists: map[string][]string{}}
 	given, err := members(raw)
 	if err == nil {
-		err = a.take(fields, given)
+		err = a.take(d.fields, given)
+	}
+	wrong := slices.IndexFunc(a.extra, func(name string) bool { return err != nil || d.spare == nil || !d.spare(name) })
+	if wrong >= 0 {
+		err = fmt.Errorf("there is no argument %s", quoted(a.extra[wrong]))
 	}
 	if err != nil {
-		return args{}, fmt.Errorf("%s was not carried out: %w. Write: %s", name, err, form(fields))
+		return args{}, fmt.Errorf("%s was not carried out: %w. Write: %s", d.name, err, form(d.fields))
 	}
 	return a, nil
 }
@@ -104,7 +109,7 @@ func parse(name string, fields []field, raw json.RawMessage) (args, error) {
 func (a *args) take(fields []field, given map[string]json.RawMessage) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-			return fmt.Errorf("there is no argument %s", quoted(name))
+			a.extra = append(a.extra, name)
 		}
 	}
 	for _, f := range fields {

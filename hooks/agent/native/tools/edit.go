@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -60,6 +61,9 @@ func (w *Toolset) edit(at, old, with string) Outcome {
 	}
 	if err := w.save(at, []byte(after), info); err != nil {
 		return failed("%v", err)
+	}
+	if s, ok := w.known(at); ok && s == sha256.Sum256(b) { // else the rest of the file was not shown
+		w.know(at, sha256.Sum256([]byte(after)))
 	}
 	line := 1 + strings.Count(content[:places[0]], "\n")
 	o := Outcome{Text: fmt.Sprintf("%s: edited at line %d, %s in place of %s", w.shown(at), line,

@@ -99,7 +99,6 @@ func (w *Toolset) save(at string, content []byte, old fs.FileInfo) (err error) {
 	if err != nil {
 		return err
 	}
-	w.know(at, sha256.Sum256(content))
 	w.changed(at)
 	return nil
 }

@@ -122,23 +122,38 @@ func (w *Toolset) find(p string) (string, error) {
 // findToWrite returns the place of a file to change, and refuses paths that no patch may name. A symlink at the end
 // is followed if last.
 func (w *Toolset) findToWrite(p string, last bool) (string, error) {
-	at, err := w.locate(p)
+	at, err := w.mayName(p)
 	if err != nil {
 		return "", err
 	}
 	real, err := w.follow(at, last)
+	if err == nil {
+		err = w.mayChange(p, real) // a symlink may have a harmless name
+	}
 	if err != nil {
 		return "", err
 	}
-	for _, place := range []string{at, real} { // a symlink may have a harmless name, or lead to one
-		if place == "." {
-			return "", fmt.Errorf("%s is the copy itself", quoted(p))
-		}
-		if err := patch.CheckPath(place); err != nil {
-			return "", fmt.Errorf("%s cannot be changed: %s", w.shown(place), reason(err))
-		}
-	}
 	return real, nil
+}
+
+// mayName returns the place that the path of a file to change names, wherever symlinks on the way may lead.
+func (w *Toolset) mayName(p string) (string, error) {
+	at, err := w.locate(p)
+	if err == nil {
+		err = w.mayChange(p, at) // a symlink of that name may lead to a harmless one
+	}
+	return at, err
+}
+
+// mayChange refuses places that no patch may name. p is how the model names it.
+func (w *Toolset) mayChange(p, place string) error {
+	if place == "." {
+		return fmt.Errorf("%s is the copy itself", quoted(p))
+	}
+	if err := patch.CheckPath(place); err != nil {
+		return fmt.Errorf("%s cannot be changed: %s", w.shown(place), reason(err))
+	}
+	return nil
 }
 
 // reason returns the error of CheckPath without the path.

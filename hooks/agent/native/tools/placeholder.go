@@ -22,9 +22,10 @@ var (
 		`^\W*(?:\.\.\.|…)?\s*\(?(?:unchanged|omitted|snip(?:ped)?|no changes? (?:here|below|above))\)?\s*(?:\.\.\.|…)?\W*$|` +
 		`\b(?:your|add|insert|put) (?:\w+ ){0,2}(?:code|logic|implementation) (?:goes )?here\b|` +
 		`\b(?:todo|fixme|xxx)\b\W*\s*(?:implement|fill (?:this )?in|complete (?:the |this )?implementation|actual implementation)`)
-	// What needs no comment around it: it is nothing else.
-	placeholderAlone = lazily.Regexp(`^(?://+|/\*+|<!--)\s*(?:\.\.\.|…)?\s*snip\b|^<(?:unchanged|omitted)\b[^<>]*>$`)
-	blanks           = lazily.Regexp(`\s+`)
+	// What needs no comment around it: it is nothing else. Behind code it must be all that its comment says.
+	placeholderAlone = lazily.Regexp(`^(?://+|/\*+|<!--)\s*(?:\.\.\.|…)?\s*snip\b|^<(?:unchanged|omitted)\b[^<>]*>$|` +
+		`[^:](?://+|/\*+|<!--)\W*snip(?:ped)?[^\w/]*(?:\*/|-->|$)`)
+	blanks = lazily.Regexp(`\s+`)
 )
 
 var commentLeads = []string{"//", "#", "/*", "--", "<!--", ";", "%", "*"}

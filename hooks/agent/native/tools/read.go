@@ -74,7 +74,10 @@ func (w *Toolset) readFile(ctx context.Context, at string, win *window) Outcome 
 		}
 	}
 	_ = shown.Close()
-	w.know(at, state(sum.Sum(nil)))
+	beyond := win.from > win.at && win.at > 0
+	if !beyond { // else nothing of it was shown
+		w.know(at, state(sum.Sum(nil)))
+	}
 	text := win.show()
 	head, rest, more := strings.Cut(text, "\n")
 	if !utf || len(left) > 0 {
@@ -84,7 +87,7 @@ func (w *Toolset) readFile(ctx context.Context, at string, win *window) Outcome 
 	if more {
 		head += "\n" + rest
 	}
-	return Outcome{Text: head, Code: failedIf(win.from > win.at && win.at > 0)}
+	return Outcome{Text: head, Code: failedIf(beyond)}
 }
 
 // checkUTF8 reports whether b is UTF-8 as far as it goes, and returns an incomplete rune at its end.

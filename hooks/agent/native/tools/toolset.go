@@ -131,6 +131,7 @@ type declared struct {
 	verb, noun string // for Describe: "reads", and "file" for several
 	effect     Effect
 	fields     []field
+	spare      func(name string) bool // arguments of no field that are left out, with a warning; nil: none
 	do         func(ctx context.Context, w *Toolset, a args) Outcome
 }
 
@@ -188,17 +189,21 @@ func (w *Toolset) Call(ctx context.Context, c model.Call) (o Outcome) {
 	if err := ctx.Err(); err != nil {
 		return fail(NotRun, "%s was not started: the turn is ending", c.Name)
 	}
-	a, err := parse(t.name, t.fields, c.Args)
+	a, err := t.parse(c.Args)
 	if err != nil {
 		return fail(Invalid, "%v", err)
 	}
-	return t.do(ctx, w, a)
+	o = t.do(ctx, w, a)
+	for _, name := range a.extra {
+		o.warn("there is no argument %s: it was left out", quoted(name))
+	}
+	return o
 }
 
 // Invalid reports whether a call has no tool, or arguments that its tool does not accept.
 func (w *Toolset) Invalid(c model.Call) bool {
 	t, ok := w.tool(c.Name)
-	_, err := parse(t.name, t.fields, c.Args)
+	_, err := t.parse(c.Args)
 	return !ok || err != nil
 }
 

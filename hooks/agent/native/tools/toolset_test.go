@@ -130,6 +130,10 @@ func TestArguments(t *testing.T) {
 		{"read", "{\"path\":\"a\xff\"}", "not UTF-8"},
 		{"write", `{"path":"b"}`, `"content" is missing`},
 		{"write", `{"path":"b","content":"x","force":true}`, `there is no argument "force"`},
+		{"write", `{"path":"b","content":"x","append":true,"description":"y"}`, `there is no argument "append"`},
+		{"write", `{"path":"b","content":1,"description":"y"}`, `there is no argument "description"`},
+		{"write", `{"file_path":"b","content":"x"}`, `there is no argument "file_path"`},
+		{"edit", `{"path":"a","old":"x","new":"y","description":"y"}`, `there is no argument "description"`},
 		{"edit", `{"path":"a","old":"x"}`, `"new" is missing`},
 		{"run", `{"argv":"go test"}`, `"argv" must be a list of strings`},
 		{"run", `{"argv":[]}`, `"argv" is empty`},
@@ -157,6 +161,7 @@ func TestArguments(t *testing.T) {
 		{"read", `{"path":"a","lines":99999999999999}`},
 		{"list", `{}`},
 		{"list", `{"path":null}`},
+		{"write", `{"path":"c","content":"x","description":"new"}`},
 	} {
 		w.doRaw(t, c.tool, c.args, "ok")
 		if w.Invalid(model.Call{Name: c.tool, Args: json.RawMessage(c.args)}) {
@@ -422,7 +427,7 @@ func FuzzArguments(f *testing.F) {
 		if !ok {
 			return
 		}
-		a, err := parse(d.name, d.fields, json.RawMessage(raw))
+		a, err := d.parse(json.RawMessage(raw))
 		if err != nil {
 			if !strings.Contains(err.Error(), "Write: {") {
 				t.Fatalf("%s: %v", raw, err)

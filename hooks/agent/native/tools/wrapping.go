@@ -8,16 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
-// thinkingTags matches whole names: <analysisResult> may be an element of the file. Some models leave the > out, where
-// the tag ends with its line.
-var thinkingTags = lazily.Regexp(`^\s*<(think|thinking|reasoning|reflection|analysis)(?:\s[^<>\n]*)?[>\n]`)
-
 var fenceLine = lazily.Regexp("^(```+)[ \t]*([A-Za-z0-9_+.#-]*)[ \t]*$")
 
-// markdown and markup are the ends of names of files in which a fence, or an element of any name, is content.
+// markdown and markup are the ends of names of files in which a fence is content, or an element of a name that is not
+// only a model's.
 var (
 	markdown = lazily.Words(".md .markdown .mdown .mkd .mdx .qmd .rmd .adoc .asciidoc .rst .txt .golden .snap")
 	markup   = lazily.Words(".xml .html .htm .xhtml .svg .vue .svelte .jsx .tsx .xsd .xsl .xslt .xaml .plist .csproj " +
@@ -33,7 +31,8 @@ func endsIn(name string, ends []string) bool {
 func stripWrapping(name, content string) (body, said string) {
 	body = content
 	var did []string
-	if rest, tag, ok := withoutThinking(body); ok && !endsIn(name, markup()) && !endsIn(name, markdown()) {
+	if rest, tag, ok := agent.WithoutThinking(body); ok && (onlyAModels(tag) ||
+		!endsIn(name, markup()) && !endsIn(name, markdown())) {
 		body = rest
 		did = append(did, "a <"+tag+"> block at its start")
 	}
@@ -53,27 +52,9 @@ func stripWrapping(name, content string) (body, said string) {
 	return body, strings.Join(did, " and ") + " was taken off: content is the file and nothing else"
 }
 
-// withoutThinking returns content after a thinking block that is closed and is not all there is.
-func withoutThinking(content string) (rest, tag string, ok bool) {
-	m := thinkingTags().FindStringSubmatch(content)
-	if m == nil {
-		return "", "", false
-	}
-	_, rest, ok = strings.Cut(content[len(m[0]):], "</"+m[1])
-	end := strings.TrimLeft(rest, " \t\r")
-	if !ok || strings.TrimSpace(rest) == "" || end[0] != '>' && end[0] != '\n' {
-		return "", "", false
-	}
-	if rest = end[1:]; strings.TrimSpace(rest) == "" {
-		return "", "", false
-	}
-	for { // blank lines behind it belong to it, an indentation does not
-		line, more, ended := strings.Cut(rest, "\n")
-		if !ended || strings.TrimSpace(line) != "" {
-			return rest, m[1], true
-		}
-		rest = more
-	}
+// onlyAModels reports whether no file begins with an element of that name.
+func onlyAModels(tag string) bool {
+	return slices.Contains([]string{"think", "thinking", "reasoning"}, strings.ToLower(tag))
 }
 
 // withoutFence returns what is between a first and a last line that are one fence. With another fence line in between

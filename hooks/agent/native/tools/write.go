@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
@@ -30,6 +31,8 @@ var toolWrite = declared{
 		{name: "path", must: true, says: "the file; give it before content"},
 		{name: "content", must: true, says: "the whole content of the file, to the last line, without a fence around it"},
 	},
+	// models describe what they write; but none of these is a wish for another kind of write
+	spare: func(name string) bool { return !slices.Contains([]string{"force", "append", "mode"}, name) },
 	do: func(_ context.Context, w *Toolset, a args) Outcome {
 		at, err := w.findToWrite(a.texts["path"], true)
 		return onFile(at, err, func() Outcome { return w.write(at, a.texts["content"]) })
@@ -77,6 +80,7 @@ func (w *Toolset) write(at, content string) Outcome {
 	if err := w.save(at, []byte(content), info); err != nil {
 		return failed("%v", err)
 	}
+	w.know(at, sha256.Sum256([]byte(content)))
 	did := "created"
 	if info != nil {
 		did = "written over"
@@ -151,7 +155,7 @@ func likeBefore(before, content string) (string, string) {
 	if n := strings.Count(before, "\n"); n > 0 && strings.Count(before, "\r\n") == n &&
 		!strings.Contains(content, "\r") && strings.Contains(content, "\n") {
 		content = strings.ReplaceAll(content, "\n", "\r\n")
-		kept = append(kept, "the line ends of the file (CRLF) were kept")
+		kept = append(kept, "the line ends of the file (CRLF) were kept; for others delete it and then write")
 	}
 	return content, strings.Join(kept, "; ")
 }

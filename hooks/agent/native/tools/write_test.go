@@ -34,6 +34,16 @@ func TestB01CreatesAFile(t *testing.T) {
 	}
 }
 
+// An argument that is only more than was asked for does not cost the content: it is left out, with a warning.
+func TestSpareArguments(t *testing.T) {
+	t.Parallel()
+	w := workIn(t, nil)
+	got := w.do(t, "write", o{"path": "a", "content": "x\n", "description": "a new file", "\nlang": nil}, "ok", "a: created", `there is no argument "description": it was left out`)
+	if len(got.Warnings) != 2 || w.content(t, "a") != "x\n" {
+		t.Errorf("%q", got.Warnings)
+	}
+}
+
 // B02: what is there already is a success that writes nothing and touches no time.
 func TestB02IdenticalIsNotWritten(t *testing.T) {
 	t.Parallel()
@@ -43,7 +53,7 @@ func TestB02IdenticalIsNotWritten(t *testing.T) {
 		check(t, w.opened(t).Chtimes(name, old, old))
 	}
 	w.do(t, "write", o{"path": "a", "content": "same\n"}, "ok", "exactly this content already: nothing was written", "do not write it again")
-	w.do(t, "write", o{"path": "crlf", "content": "a\nb\n"}, "ok", "nothing was written")
+	w.do(t, "write", o{"path": "crlf", "content": "a\nb\n"}, "ok", "nothing was written", "(CRLF) were kept; for others delete it and then write")
 	for _, name := range []string{"a", "crlf"} {
 		if info, err := w.opened(t).Stat(name); err != nil || !info.ModTime().Equal(old) {
 			t.Errorf("%s was touched: %v", name, info.ModTime())
@@ -53,17 +63,29 @@ func TestB02IdenticalIsNotWritten(t *testing.T) {
 		t.Errorf("wrote %q", w.paths)
 	}
 	w.do(t, "write", o{"path": "a", "content": "other\n"}, "ok") // its content is known now
+	w.do(t, "delete", o{"path": "crlf"}, "ok")
+	w.do(t, "write", o{"path": "crlf", "content": "a\nb\n"}, "ok", "created")
+	if got := w.content(t, "crlf"); got != "a\nb\n" {
+		t.Errorf("%q", got)
+	}
 }
 
 // B04: a file that was not read is not written over; the refusal says what to do.
 func TestB04NeverRead(t *testing.T) {
 	t.Parallel()
-	w := workIn(t, map[string]string{"a": "old\n"})
+	w := workIn(t, map[string]string{"a": "old\n", "b": "one\ntwo\n"})
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "no", "a exists and was not read: nothing was written", "use edit, or delete and then write")
 	w.do(t, "list", o{}, "ok") // to see a name is not to read a file
 	w.do(t, "search", o{"pattern": "old"}, "ok")
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "no", "was not read")
+	w.do(t, "read", o{"path": "a", "from": 99}, "no", "it has only 1 line") // nothing of it was shown
+	w.do(t, "write", o{"path": "a", "content": "new\n"}, "no", "was not read")
 	if w.content(t, "a") != "old\n" || len(w.paths) != 0 {
+		t.Error("it was written")
+	}
+	w.do(t, "edit", o{"path": "b", "old": "one", "new": "uno"}, "ok") // a line of it is not all of it
+	w.do(t, "write", o{"path": "b", "content": "uno\n"}, "no", "b exists and was not read")
+	if w.content(t, "b") != "uno\ntwo\n" {
 		t.Error("it was written")
 	}
 }
@@ -96,16 +118,25 @@ func TestB06ReadThenChanged(t *testing.T) {
 	w.put(t, "a", "theirs\n")
 	w.do(t, "read", o{"path": "a"}, "ok")
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "ok")
+
+	w.put(t, "a", "new\ntheirs\n") // an edit shows nothing of what else has changed
+	w.do(t, "edit", o{"path": "a", "old": "new", "new": "newer"}, "ok")
+	w.do(t, "write", o{"path": "a", "content": "newer\n"}, "no", "has changed since it was read")
+	w.do(t, "read", o{"path": "a"}, "ok")
+	w.do(t, "write", o{"path": "a", "content": "newer\n"}, "ok")
 }
 
-// B08: what was written is known: it may be written again.
+// B08: what was written is known, by whatever tool: it may be written again.
 func TestB08WriteTwice(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"b": "x\n"})
 	w.do(t, "write", o{"path": "a", "content": "1\n"}, "ok")
 	w.do(t, "write", o{"path": "a", "content": "2\n"}, "ok", "written over")
+	w.do(t, "read", o{"path": "b"}, "ok")
 	w.do(t, "edit", o{"path": "b", "old": "x", "new": "y"}, "ok")
 	w.do(t, "write", o{"path": "b", "content": "z\n"}, "ok", "written over")
+	w.do(t, "edit", o{"path": "b", "old": "z", "new": "w"}, "ok")
+	w.do(t, "write", o{"path": "b", "content": "v\n"}, "ok", "written over")
 	if !slices.Equal(w.paths, []string{"a", "b"}) {
 		t.Errorf("wrote %q", w.paths)
 	}
@@ -116,16 +147,16 @@ func TestB09DeleteThenWrite(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "old\n", "b": "old\n"})
 	w.do(t, "delete", o{"path": "a"}, "ok", "a: deleted")
-	if why := w.refuseEarly("write", `{"path":"a","content":"`); why != "" {
+	if why := w.refuseEarly("write", `{"path":"a","content":"n`); why != "" {
 		t.Errorf("refused early: %s", why)
 	}
 	w.do(t, "write", o{"path": "a", "content": "new\n"}, "ok", "a: created")
 	// In one answer the delete has not run yet while the write arrives.
 	before := model.Call{Name: "delete", Args: []byte(`{"path":"./b"}`)}
-	if why := w.refuseEarly("write", `{"path":"b","content":"`, before); why != "" {
+	if why := w.refuseEarly("write", `{"path":"b","content":"n`, before); why != "" {
 		t.Errorf("refused early: %s", why)
 	}
-	if why := w.refuseEarly("write", `{"path":"b","content":"`); why == "" {
+	if why := w.refuseEarly("write", `{"path":"b","content":"n`); why == "" {
 		t.Error("not refused without the delete")
 	}
 	w.do(t, "delete", o{"path": "b"}, "ok")
@@ -250,19 +281,40 @@ func TestWriteCannot(t *testing.T) {
 	}
 }
 
+// B02 B09 B12: a write over a file that was not read is refused as soon as its content is another than the file's. The
+// calls in front of it run first.
 func TestRefuseEarly(t *testing.T) {
 	t.Parallel()
-	w := workIn(t, map[string]string{"a": "old\n", "read": "old\n", `we"ird`: "old\n", "d/x": "x\n"}, func(r *agent.Request) { r.Run = []string{"x"} })
+	w := workIn(t, map[string]string{"a": "old\n", "read": "old\n", `we"ird`: "old\n", "d/x": "x\n", "long": "package a\n\nvar A = \"\u00fc\"\n", "crlf": bom + "a\r\nb\r\n", "empty": ""}, func(r *agent.Request) { r.Run = []string{"x"} })
+	check(t, os.Symlink("/etc/hostname", filepath.Join(w.top, "out")))
 	w.do(t, "read", o{"path": "read"}, "ok")
+	del := func(paths ...string) (all []model.Call) {
+		for _, p := range paths {
+			all = append(all, model.Call{Name: "delete", Args: fmt.Appendf(nil, `{"path":%q}`, p)})
+		}
+		return all
+	}
 	for _, c := range []struct {
 		name, tool, args string
 		before           []model.Call
 		want             string // empty: not refused
 	}{
-		{"B12 not read", "write", `{"path":"a"`, nil, "a exists and was not read"},
-		{"with blanks", "write", " {\n \"path\" : \"a\",", nil, "a exists and was not read"},
-		{"escaped", "write", `{"path":"we\"ird","con`, nil, "exists and was not read"},
-		{"as unicode", "write", `{"path":"\u0061"`, nil, "a exists and was not read"},
+		{"B12 not read", "write", `{"path":"a","content":"n`, nil, "a exists and was not read"},
+		{"with blanks", "write", " {\n \"path\" : \"a\",\r\n\t\"content\" :\"n", nil, "a exists and was not read"},
+		{"escaped", "write", `{"path":"we\"ird","content":"n`, nil, "exists and was not read"},
+		{"as unicode", "write", `{"path":"\u0061","content":"n`, nil, "a exists and was not read"},
+		{"B02 no content yet", "write", `{"path":"a"`, nil, ""},
+		{"B02 nothing of it", "write", `{"path":"a","content":"`, nil, ""},
+		{"B02 the same so far", "write", `{"path":"a","content":"ol`, nil, ""},
+		{"B02 the same", "write", `{"path":"a","content":"old\n"`, nil, ""},
+		{"B02 within an escape", "write", `{"path":"long","content":"package a\n\`, nil, ""},
+		{"B02 within a rune", "write", `{"path":"long","content":"package a\n\nvar A = \"\u00f`, nil, ""},
+		{"B02 within bytes of a rune", "write", "{\"path\":\"long\",\"content\":\"package a\\n\\nvar A = \\\"\xc3", nil, ""},
+		{"B02 the file's own line ends are left out", "write", `{"path":"crlf","content":"a\nb`, nil, ""},
+		{"B02 and other lines", "write", `{"path":"crlf","content":"a\nc`, nil, "was not read"},
+		{"B12 more than the file holds", "write", `{"path":"a","content":"old\nmore`, nil, "was not read"},
+		{"B12 late in the file", "write", `{"path":"long","content":"package a\n\nvar B`, nil, "was not read"},
+		{"B12 the file is empty", "write", `{"path":"empty","content":"x`, nil, "was not read"},
 		{"the path is not whole", "write", `{"path":"a`, nil, ""},
 		{"it ends in an escape", "write", `{"path":"a\"`, nil, ""},
 		{"nothing yet", "write", ``, nil, ""},
@@ -275,11 +327,17 @@ func TestRefuseEarly(t *testing.T) {
 		{"a folder", "write", `{"path":"d"`, nil, "is a folder"},
 		{"git's", "write", `{"path":".git/config"`, nil, "git's own"},
 		{"another tool", "edit", `{"path":"../x"`, nil, ""},
-		{"deleted before", "write", `{"path":"a"`, []model.Call{{Name: "delete", Args: []byte(`{"path":"a"}`)}}, ""},
-		{"another deleted before", "write", `{"path":"a"`, []model.Call{{Name: "delete", Args: []byte(`{"path":"b"}`)}}, "was not read"},
-		{"read before", "write", `{"path":"a"`, []model.Call{{Name: "read", Args: []byte(`{"path":"a"}`)}}, ""},
-		{"listed before", "write", `{"path":"a"`, []model.Call{{Name: "list", Args: []byte(`{"path":"a"}`)}}, "was not read"},
-		{"a command before", "write", `{"path":"a"`, []model.Call{{Name: "run", Args: []byte(`{"argv":["x"]}`)}}, ""},
+		{"B09 deleted before", "write", `{"path":"a","content":"n`, del("a"), ""},
+		{"B09 another deleted before", "write", `{"path":"a","content":"n`, del("b"), "was not read"},
+		{"B09 a file makes room for a folder", "write", `{"path":"a/b","content":"n`, del("./a"), ""},
+		{"B09 a file is no folder", "write", `{"path":"a/b","content":"n`, del("read"), "not a directory"},
+		{"B09 a link that leads out is deleted", "write", `{"path":"out","content":"n`, del(w.top + "/out"), ""},
+		{"B09 a link leads out", "write", `{"path":"out","content":"n`, del("a"), "leads out"},
+		{"B09 outside all the same", "write", `{"path":"../x","content":"n`, del("../x"), "outside"},
+		{"B09 git's all the same", "write", `{"path":".git/x","content":"n`, del(".git/x", ".git"), "git's own"},
+		{"read before", "write", `{"path":"a","content":"n`, []model.Call{{Name: "read", Args: []byte(`{"path":"a"}`)}}, ""},
+		{"listed before", "write", `{"path":"a","content":"n`, []model.Call{{Name: "list", Args: []byte(`{"path":"a"}`)}}, "was not read"},
+		{"a command before", "write", `{"path":"a","content":"n`, []model.Call{{Name: "run", Args: []byte(`{"argv":["x"]}`)}}, ""},
 		{"a command before, outside all the same", "write", `{"path":"../a"`, []model.Call{{Name: "run", Args: []byte(`{"argv":["x"]}`)}}, "outside"},
 	} {
 		got := w.refuseEarly(c.tool, c.args, c.before...)
@@ -288,7 +346,7 @@ func TestRefuseEarly(t *testing.T) {
 		}
 	}
 	w.put(t, "read", "theirs\n")
-	if why := w.refuseEarly("write", `{"path":"read","content":"`); !strings.Contains(why, "has changed since") {
+	if why := w.refuseEarly("write", `{"path":"read","content":"n`); !strings.Contains(why, "has changed since") {
 		t.Errorf("%q", why)
 	}
 }
@@ -307,20 +365,20 @@ func TestEarlyLooksAtEachCallOnce(t *testing.T) {
 	var before []model.Call
 	for i := range 100 {
 		before = append(before, model.Call{Name: "delete", Args: fmt.Appendf(nil, `{"path":"f%d"}`, i)})
-		why := e.refuse(before, "write", fmt.Sprintf(`{"path":"f%d","content":"`, i))
+		why, _ := e.refuse(before, "write", fmt.Sprintf(`{"path":"f%d","content":"`, i))
 		if why != "" || e.seen != i+1 || len(e.places) != i+1 {
 			t.Fatalf("call %d: %q, %d looked at, %d places", i, why, e.seen, len(e.places))
 		}
 	}
-	if why := e.refuse(before, "write", `{"path":"a","content":"`); why == "" {
+	if why, _ := e.refuse(before, "write", `{"path":"a","content":"n`); why == "" {
 		t.Error("a file that nothing in front touches is not refused")
 	}
 	before = append(before, model.Call{Name: "delete", Args: []byte(`{"path":"a"}`)})
-	if why := e.refuse(before, "write", `{"path":"a","content":"`); why != "" {
+	if why, _ := e.refuse(before, "write", `{"path":"a","content":"n`); why != "" {
 		t.Error("refused, though it is deleted in front")
 	}
 	before = append(before, model.Call{Name: "check", Args: []byte(`{}`)})
-	if why := e.refuse(before, "write", `{"path":"b","content":"`); why != "" {
+	if why, _ := e.refuse(before, "write", `{"path":"b","content":"n`); why != "" {
 		t.Error("refused, though a command in front may change it")
 	}
 }
@@ -364,6 +422,14 @@ func TestStripWrapping(t *testing.T) {
 		{"only the first", "a.go", "<think>x</think>\n<think>y</think>\nz\n", "<think>y</think>\nz\n"},
 		{"not in the middle", "a.go", "package a\n// <think>x</think>\n", "package a\n// <think>x</think>\n"},
 		{"an element of a page", "a.html", "<reflection>x</reflection>\n<p>y</p>\n", "<reflection>x</reflection>\n<p>y</p>\n"},
+		{"B64 B66 in Markdown", "README.md", "<think>\nI should write.\n</think>\n# A\n", "# A\n"},
+		{"B64 in a page, without ends", "a.html", "<think\nx\n</think\n<p>y</p>\n", "<p>y</p>\n"},
+		{"B65 in text", "a.txt", "<reasoning effort=\"high\">x</reasoning>\ny\n", "y\n"},
+		{"B66 in capitals", "a.go", "<Think>x</Think>\npackage a\n", "package a\n"},
+		{"B66 in two cases", "a.tsx", "<THINKING>x</thinking>\ny\n", "y\n"},
+		{"B68 a reflection in Markdown", "a.md", "<Reflection>x</Reflection>\ny\n", "<Reflection>x</Reflection>\ny\n"},
+		{"B68 one element and no more", "a.xml", "<reasoning>\n<a/>\n</reasoning>\n", "<reasoning>\n<a/>\n</reasoning>\n"},
+		{"B70 behind a thought", "README.md", "<think>x</think>\n" + readme, readme},
 		{"thinking and a fence", "a.py", "<think>x</think>\n```python\nprint(1)\n```\n", "print(1)\n"},
 		{"B61 nothing to take off", "a.go", "  x  \n\n\n", "  x  \n\n\n"},
 		{"empty", "a.go", "", ""},
@@ -414,9 +480,13 @@ func TestB72EmptyFenceKeepsTheFile(t *testing.T) {
 func TestB13B14WithoutPathAndWithCRLF(t *testing.T) {
 	t.Parallel()
 	w := workIn(t, map[string]string{"a": "old\n"})
-	w.do(t, "write", o{"content": "a\n\nnew\n"}, "no", "path")
-	if w.content(t, "a") != "old\n" || len(w.paths) != 0 {
-		t.Errorf("%q was written", w.paths)
+	for _, args := range []o{{"content": "a\n\nnew\n"}, {"path": "", "content": "new\n"}, {"path": " ", "content": "new\n"}, {"path": nil, "content": "new\n"}} {
+		w.do(t, "write", args, "no", "path")
+	}
+	w.doRaw(t, "write", `"a\nnew\n"`, "no", "not a JSON object")
+	entries, err := os.ReadDir(w.top)
+	if err != nil || len(entries) != 1 || w.content(t, "a") != "old\n" || len(w.paths) != 0 {
+		t.Errorf("%q was written, there are %v", w.paths, entries)
 	}
 	w.do(t, "write", o{"path": "crlf.txt", "content": "one\r\ntwo\r\n"}, "ok", "created")
 	if got := w.content(t, "crlf.txt"); got != "one\r\ntwo\r\n" {
