@@ -234,6 +234,27 @@ func TestGateOfTargets(t *testing.T) {
 			t.Errorf("found %v", got)
 		}
 	})
+	t.Run("P90 P92 one input, other times and ids in what it says", func(t *testing.T) {
+		t.Parallel()
+		w := New("")
+		var got []string
+		for i := range 5 {
+			c := Call{Name: "run", Args: `{"argv":["go","test"]}`, Target: "go test", Effect: tools.Runs, Code: tools.Failed}
+			c.Result = fmt.Sprintf("exit code 1 after %d.5s\n--- FAIL: TestSum (0.0%ds)\n/tmp/go-build%d/b001", i, i, i+7919123)
+			if refused := w.Refuse(c) != ""; refused != (i >= 3) {
+				t.Errorf("try %d is refused: %v", i+1, refused)
+			}
+			look := Call{Name: "read", Args: fmt.Sprint(i), Target: fmt.Sprint(i), Path: fmt.Sprint(i), Effect: tools.Reads, Result: fmt.Sprint(i)}
+			for _, c := range []Call{c, look} {
+				if f := w.Round(Round{Calls: []Call{c}}); f.Found() {
+					got = append(got, fmt.Sprintf("%s@%d %v", f.ID, i+1, f.Ends))
+				}
+			}
+		}
+		if !slices.Equal(got, []string{"D7@3 false", "D7@5 true"}) {
+			t.Errorf("found %v", got)
+		}
+	})
 	t.Run("P93 five at once", func(t *testing.T) {
 		t.Parallel()
 		w := New("")

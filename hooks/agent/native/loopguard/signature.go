@@ -48,6 +48,8 @@ func outputs(r Round) string {
 var (
 	tookTime = lazily.Regexp(` after [0-9][0-9.a-zµ]*`)
 	outputNo = lazily.Regexp(`output:[0-9]+`)
+	fleeting = lazily.Regexp(`[0-9]+(?:\.[0-9]+)? ?(?:ns|µs|us|ms|s|sec|seconds?|min|minutes?)\b|` +
+		`[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?|[0-9]{6,}|\b(?:0x)?[0-9a-f]{7,}\b`)
 )
 
 // timeless returns a result without what differs between two runs of a command that gave the same: the time it took,
@@ -55,6 +57,12 @@ var (
 func timeless(s string) string {
 	first, rest, _ := strings.Cut(s, "\n")
 	return outputNo().ReplaceAllString(tookTime().ReplaceAllString(first, "")+"\n"+rest, "")
+}
+
+// failurePrint is the same for results of failures that differ only in durations, times of day, and long numbers and ids, as
+// temporary folders have them. Short numbers may show that a command gets further.
+func failurePrint(s string) string {
+	return sum(outputNo().ReplaceAllString(fleeting().ReplaceAllString(s, "#"), ""))
 }
 
 // textPrint is the same for texts that differ only in case, in space, and after their first 500 characters.

@@ -17,7 +17,8 @@ const (
 )
 
 // targets counts two things: failures on one target with different arguments; and failures of the same input with the
-// same result, between which something else succeeded. (The same failure with nothing in between is D1 and D2.)
+// same result (see failurePrint), between which something else succeeded. (The same failure with nothing in between is D1
+// and D2.)
 type targets struct {
 	tries  map[string]map[string]bool // tool and target → the arguments that failed on it
 	again  map[string]int             // tool and arguments → failures with a success between them
@@ -104,7 +105,7 @@ func (t *targets) round(r Round) finding {
 			}
 			continue
 		}
-		if says := sum(timeless(c.Result)); !seen[input] && t.last[input] != says {
+		if says := failurePrint(c.Result); !seen[input] && t.last[input] != says {
 			t.last[input] = says
 			delete(t.again, input)
 			delete(t.fresh, input)
