@@ -118,7 +118,10 @@ func TestAuditFindsWhatWasTampered(t *testing.T) {
 		}
 		try("taken away", nil)
 		try("one byte more", append(slices.Clone(text), 'x'))
-		for _, i := range bytesToFlip(text, every) {
+		for n, i := range bytesToFlip(text, every) {
+			if testing.Short() && n%8 != 0 {
+				continue
+			}
 			flipped := slices.Clone(text)
 			flipped[i] ^= 1
 			try(fmt.Sprintf("byte %d (%q) flipped", i, text[i]), flipped)

@@ -32,6 +32,7 @@ func TestReportIsLinear(t *testing.T) {
 		{"a.c", "int a;\n", numbered("#if A%d\n#endif\n"), "special_case:0"},
 		{"a.py", "a = 1\n", numbered("__eq__ = lambda a, b: abs(a - b) < a%d\n"), ""},
 		{"a.rs", fill("fn eq(&self, o: &A) -> bool { a }\n"), fill("fn eq(&self, o: &A) -> bool { a || b }\n"), "assertion_removed:1"},
+		{"A.java", fill("boolean equals(Object o) {\n"), fill("boolean equals(Object o) {\n a();\n"), ""},
 	} {
 		c := checkfile.NewChecks(files{row.path: row.before}.tree(), checkfile.Scope{})
 		found := Report(c, []patch.Change{change(row.path, row.before, row.after)})

@@ -84,12 +84,15 @@ func (p *proposal) failsAbout(words []string) bool {
 // A methodBody is that of a method, without comments. other is the name of the value that it is given, if that is asked for.
 type methodBody struct{ text, other string }
 
-// rewritten calls each with the bodies of the methods with a head that were there before and have a new or lost line.
+// rewritten calls each with the bodies of the methods with a head that were there before and have a new or lost line. A
+// method in a method is part of that one.
 func (e *edit) rewritten(head *regexp.Regexp, each func(i int, was, now methodBody)) {
+	next := 0
 	for old := range e.before.lines {
-		if !head.MatchString(e.before.code(old)) {
+		if old < next || !head.MatchString(e.before.code(old)) {
 			continue
 		}
+		next = old + max(1, strings.Count(e.before.methodBody(old, head).text, "\n"))
 		if i := e.at(old); i < len(e.after.lines) && head.MatchString(e.after.code(i)) {
 			was, now := e.before.methodBody(old, head), e.after.methodBody(i, head)
 			if unspaced(was.text) != unspaced(now.text) && was.text != "" && now.text != "" {
@@ -142,23 +145,33 @@ func (b methodBody) compares(now methodBody, gone func(string) bool) bool {
 	}
 	was, bare := b.members()
 	is, bareNow := now.members()
-	gains := slices.ContainsFunc(is, func(m string) bool { return !slices.Contains(was, m) })
-	if !gains && bareNow <= bare && slices.ContainsFunc(was, func(m string) bool { return !slices.Contains(is, m) && !gone(m) }) {
-		return true
+	gains := false
+	for m := range is {
+		gains = gains || !was[m]
+	}
+	for m := range was {
+		if !gains && bareNow <= bare && !is[m] && !gone(m) {
+			return true
+		}
 	}
 	if ofAll().MatchString(b.text) {
 		return false
 	}
-	left := now.terms()
+	left, more := map[string]int{}, 0
+	for _, t := range now.terms() {
+		left[t]++
+		more++
+	}
 	var lost []string
 	for _, t := range b.terms() {
-		if k := slices.Index(left, t); k >= 0 {
-			left = slices.Delete(left, k, k+1)
+		if left[t] > 0 {
+			left[t]--
+			more--
 		} else {
 			lost = append(lost, t)
 		}
 	}
-	return len(left) == 0 && slices.ContainsFunc(lost, func(t string) bool {
+	return more == 0 && slices.ContainsFunc(lost, func(t string) bool {
 		return !noValue().MatchString(t) && !slices.ContainsFunc(cName().FindAllString(t, -1), gone) && mentionsWord(ofKind().ReplaceAllString(t, ""), b.other)
 	})
 }
@@ -174,7 +187,8 @@ func (b methodBody) terms() (list []string) {
 }
 
 // members returns the members of the value that a comparison is given, and how often it names that as a whole.
-func (b methodBody) members() (list []string, bare int) {
+func (b methodBody) members() (all map[string]bool, bare int) {
+	all = map[string]bool{}
 	names := []string{b.other}
 	for _, m := range castName().FindAllStringSubmatch(b.text, -1) {
 		whole := strings.ReplaceAll(m[2], b.other+".(", b.other+"(") // Go: other.(*T)
@@ -191,8 +205,8 @@ func (b methodBody) members() (list []string, bare int) {
 		case m[1] == "":
 			bare++
 		case !slices.Contains(notMembers, m[1]):
-			list = append(list, m[1])
+			all[m[1]] = true
 		}
 	}
-	return list, bare
+	return all, bare
 }
