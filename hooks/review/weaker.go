@@ -30,8 +30,8 @@ var (
 	}
 
 	onlyConstant = lazily.Regexp("^(?:return\\s+[rRbBuU]?|write!\\(\\s*\\w+\\s*,\\s*|\\w+\\.write_str\\(\\s*)(\"[^\"{%]*\"|'[^']*'|`[^`$]*`)\\s*\\)?\\s*;?$")
-	// masks is what is written in the place of a secret.
-	masks = lazily.Regexp(`(?i)redact|hidden|mask|secret|private|censor|conceal|omitted|^\W{3,}$`)
+	// unnamed is a value whose members are listed without their names.
+	unnamed = lazily.Regexp(`\b[A-Z]\w*\{[^:;{}=]+,[^:;{}=]*\}`)
 
 	castName   = lazily.Regexp(`(\w+)(?:\s*,\s*\w+)?(?:\s*:\s*[\w.<>]+)?\s*:?=\s*([^=;\n][^;\n]*)`)
 	namedKind  = lazily.Regexp(`\binstanceof\s+[\w.<>?]+\s+(\w+)`)
@@ -46,15 +46,18 @@ var (
 )
 
 // weaker reports methods that tests compare with that compare less than before, and methods that write a value that now
-// write the same for all: assertion_removed. Where the failing test is about just that, it may be right.
+// write the same for all: assertion_removed. The first may be right where the failing test is about equality, or gives no
+// value what is not compared any more (a cache, a time, an id); the second is right as often as not, so it does not cap.
 func weaker(e *edit) (found findings) {
 	compares, writes := equalHeads[e.language], textHeads[e.language]
 	if compares == nil || !e.production() || !e.exists() || e.isNew() {
 		return nil
 	}
 	e.rewritten(compares(), func(i int, was, now methodBody) {
-		if was.compares(now, e.of.loses) && (e.language != "py" || mentionsWord(now.text, now.other)) { // else pyEquals says so
-			found.add(e, rules.AssertionRemoved, i, !e.of.failsAbout(ofEquality()), "compares less than before: %s", e.after.trimmed(i))
+		lost := was.loses(now, e.of.loses)
+		if len(lost) > 0 && (e.language != "py" || mentionsWord(now.text, now.other)) { // else pyEquals says so
+			caps := !e.of.failsAbout(ofEquality()) && slices.ContainsFunc(lost, e.isGiven)
+			found.add(e, rules.AssertionRemoved, i, caps, "compares less than before: %s", e.after.trimmed(i))
 		}
 	})
 	if writes == nil {
@@ -65,9 +68,7 @@ func weaker(e *edit) (found findings) {
 		if m == nil || onlyConstant().MatchString(strings.TrimSpace(was.text)) {
 			return
 		}
-		value := unquoted(m[1])
-		wanted := len(value) >= leastVariable && slices.ContainsFunc(e.of.tests(), func(t testSource) bool { return strings.Contains(t.text, value) })
-		found.add(e, rules.AssertionRemoved, i, !wanted && !masks().MatchString(value), "is written like all others: %s", strings.TrimSpace(now.text))
+		found.add(e, rules.AssertionRemoved, i, false, "is written like all others: %s", strings.TrimSpace(now.text))
 	})
 	return found
 }
@@ -136,43 +137,57 @@ func (p *proposal) loses(member string) bool {
 	return lines > 1
 }
 
-// compares reports whether a body compares more than another one that took its place: that looks at fewer members of the
-// value that it is given and at nothing else, or has fewer terms and no other. Members that gone returns true for do not
-// count.
-func (b methodBody) compares(now methodBody, gone func(string) bool) bool {
+// loses returns what another body that took the place of this one no longer compares, as names: the members of the value
+// that it is given, where it looks at fewer and at nothing else; or those in its terms, where it has fewer and no other.
+// Names that gone returns true for do not count.
+func (b methodBody) loses(now methodBody, gone func(string) bool) (names []string) {
 	if b.other == "" || now.other == "" {
-		return false
+		return nil
 	}
 	was, bare := b.members()
 	is, bareNow := now.members()
-	gains := false
+	gains := bareNow > bare
 	for m := range is {
 		gains = gains || !was[m]
 	}
 	for m := range was {
-		if !gains && bareNow <= bare && !is[m] && !gone(m) {
-			return true
+		if !gains && !is[m] && !gone(m) {
+			names = append(names, m)
 		}
 	}
-	if ofAll().MatchString(b.text) {
-		return false
+	if len(names) > 0 || ofAll().MatchString(b.text) {
+		return names
 	}
 	left, more := map[string]int{}, 0
 	for _, t := range now.terms() {
 		left[t]++
 		more++
 	}
-	var lost []string
 	for _, t := range b.terms() {
-		if left[t] > 0 {
+		in := cName().FindAllString(t, -1)
+		switch {
+		case left[t] > 0:
 			left[t]--
 			more--
-		} else {
-			lost = append(lost, t)
+		case !noValue().MatchString(t) && !slices.ContainsFunc(in, gone) && mentionsWord(ofKind().ReplaceAllString(t, ""), b.other):
+			names = append(names, in...)
 		}
 	}
-	return more == 0 && slices.ContainsFunc(lost, func(t string) bool {
-		return !noValue().MatchString(t) && !slices.ContainsFunc(cName().FindAllString(t, -1), gone) && mentionsWord(ofKind().ReplaceAllString(t, ""), b.other)
+	if more > 0 {
+		return nil
+	}
+	return names
+}
+
+// isGiven reports whether the failing tests give a value a member, as far as texts show it: they name it, a constructor
+// takes it under its name, or they list the members of a value without names.
+func (e *edit) isGiven(member string) bool {
+	takes := regexp.MustCompile(`\b(?:self|this)\.` + regexp.QuoteMeta(member) + `\s*=\s*` + regexp.QuoteMeta(member) + `\b`)
+	if slices.ContainsFunc(e.before.lines, takes.MatchString) {
+		return true
+	}
+	return slices.ContainsFunc(e.of.tests(), func(t testSource) bool {
+		return hasWhole(t.text, member) || (e.language == "go" || e.language == "c") && unnamed().MatchString(t.text)
 	})
 }
 
