@@ -218,7 +218,7 @@ func (a *attempts) try(ctx context.Context, of *int, last told) (tried, error) {
 		// A difference that fails is no reason to ask an agent again that cannot go on, and none against the retry that its
 		// failure deserves without one.
 		t.failed = again && (class == failure.Wait || class == failure.Terminal ||
-			t.Kind != "" && failure.Retryable(t.Kind, q.Agent.Retry()))
+			class == failure.Transient && t.RetryAfter != nil || t.Kind != "" && failure.Retryable(t.Kind, q.Agent.Retry()))
 		a.cameOf(t.Kind, c.Verdict != verify.Unverified)
 	}
 	a.ended[res.Kind] = true

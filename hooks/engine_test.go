@@ -460,6 +460,11 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 			"proposed verified null, used 1; a edits, retry recovered; a retries 1 edits",
 		},
 		{
+			"an announced wait is waited for also where the edit does not hold", twice,
+			script("a", broken(worse, failure.ServerOverload, new(time.Millisecond)), good), nil,
+			"proposed verified null, used 1; a edits, wait recovered; a retries 1 edits",
+		},
+		{
 			"C34 nor is one of the retry a reason for a third try", once,
 			script("a", broken(worse, failure.StreamFailure, nil), broken(worse, failure.StreamFailure, nil)), nil,
 			"proposed unverified stream_failure, used 1; a edits, retry same_kind; a retries 1 edits, stop not_tried",

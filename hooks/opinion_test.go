@@ -52,7 +52,11 @@ func TestSecondOpinion(t *testing.T) {
 			"suspect", "answered", 1,
 		},
 		{"garbage", opines("LGTM {"), "verified", "invalid", 0},
-		{"words are missing", opines(`{"review":"REVIEW","concerns":[{"kind":"unsafe"}]}`), "verified", "invalid", 0},
+		{
+			"what is wrong with one concern takes no other away",
+			opines(`{"review":"REVIEW","concerns":[{"kind":"unsafe","path":"a","words":"It is odd."},{"kind":"style"},{"kind":7,"line":1e99,"path":3}]}`),
+			"suspect", "answered", 3,
+		},
 		{"no list", opines(`{"review":"REVIEW"}`), "verified", "invalid", 0},
 		{"nothing", opines(""), "verified", "invalid", 0},
 		{"it fails", fails(failure.CLIError), "verified", "failed", 0},

@@ -3,8 +3,10 @@ package agent
 // The second opinion: what a reviewing agent is asked about a verified patch, and how its answer is read.
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -136,13 +138,10 @@ func ParseOpinion(text, review string) ([]Concern, error) {
 	return concerns, problem
 }
 
+// decodeConcerns reads a list of concerns. What is wrong with a field of one takes away neither that nor the others: a
+// concern may lower a verdict.
 func decodeConcerns(raw json.RawMessage) ([]Concern, error) {
-	var list []struct {
-		Kind  string  `json:"kind"`
-		Path  *string `json:"path"`
-		Line  *int    `json:"line"`
-		Words string  `json:"words"`
-	}
+	var list []struct{ Kind, Path, Line, Words any }
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, fmt.Errorf("required field %q is missing", "concerns")
 	}
@@ -150,22 +149,19 @@ func decodeConcerns(raw json.RawMessage) ([]Concern, error) {
 		return nil, fmt.Errorf("field %q: %w", "concerns", err)
 	}
 	all := []Concern{}
-	for i, o := range list[:min(len(list), MostConcerns)] {
-		c := Concern{Kind: o.Kind, Words: oneLine(o.Words)}
-		if c.Words == "" {
-			return nil, fmt.Errorf("concern %d has no words", i+1)
-		}
+	for _, o := range list[:min(len(list), MostConcerns)] {
+		kind, _ := o.Kind.(string)
+		words, _ := o.Words.(string)
+		at, _ := o.Path.(string)
+		c := Concern{Kind: kind, Path: at, Words: cmp.Or(oneLine(words), "it gives no reason")}
 		if !slices.ContainsFunc(concernKinds, func(k [2]string) bool { return k[0] == c.Kind }) {
 			c.Kind = OtherConcern
 		}
 		if len(c.Words) > wordsLimit {
 			c.Words = strings.ToValidUTF8(c.Words[:wordsLimit], "") + " …"
 		}
-		if o.Path != nil {
-			c.Path = *o.Path
-		}
-		if o.Line != nil && *o.Line > 0 && c.Path != "" {
-			c.Line = *o.Line
+		if line, _ := o.Line.(float64); line >= 1 && line <= math.MaxInt32 && c.Path != "" {
+			c.Line = int(line)
 		}
 		all = append(all, c)
 	}

@@ -84,6 +84,7 @@ func kindOf(status int, codes []string, message string) failure.Kind {
 			codes, message = append(codes, e.Status, e.Type), e.Message
 		}
 	}
+	message = strings.ReplaceAll(message, "(not your usage limit)", "") // claude, of a server that is busy
 	if m := statusIn().FindStringSubmatch(message); status == 0 && m != nil {
 		status, _ = strconv.Atoi(m[1])
 	}
@@ -94,7 +95,7 @@ func kindOf(status int, codes []string, message string) failure.Kind {
 	default:
 		return kind
 	}
-	if own := worded(message); own != "" && (kind != failure.RateLimited || own == failure.QuotaExhausted) &&
+	if own := worded(message); own != "" && (kind != failure.RateLimited || own == failure.QuotaExhausted || own == failure.ServerOverload) &&
 		(kind != failure.AuthInvalid || own == failure.AuthMissing || own == failure.TokenRefreshLost) {
 		return own
 	}
