@@ -63,11 +63,6 @@ func (w *Watch) take(c watch.Changes) {
 	}
 	w.extra = false
 	w.begin(c)
-	w.outdate(c)
-}
-
-// outdate ends the round that is at work if changes touch one of its tasks. w.mu is locked.
-func (w *Watch) outdate(c watch.Changes) {
 	if w.cancel != nil && (c.Lost || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
 		w.cancel()
 	}

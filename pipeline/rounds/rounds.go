@@ -165,8 +165,9 @@ func (w *Watch) use(c *pipeline.Config, g *pipeline.Graph, files []string) {
 func (w *Watch) spread(runs map[string]bool, lost bool) {
 	for _, t := range w.tasks { // dependencies come first
 		was, known := w.ended[t.Name]
-		failFast := was.Reason != nil && *was.Reason == string(pipeline.FailFast)
-		if lost && t.HasInputs() || !known || was.Status == record.Cancelled || was.Status == record.Skipped && failFast ||
+		left := was.Status == record.Skipped && was.Reason != nil &&
+			(*was.Reason == string(pipeline.FailFast) || *was.Reason == string(pipeline.Signal)) // its round ended before it
+		if lost && t.HasInputs() || !known || was.Status == record.Cancelled || left ||
 			slices.ContainsFunc(t.DependsOn, func(d string) bool { return runs[d] }) {
 			runs[t.Name] = true
 		}
@@ -186,8 +187,7 @@ func (w *Watch) spread(runs map[string]bool, lost bool) {
 	}
 }
 
-// Begin tells that a round is at work, with the tasks of g. The context ends when changes touch one of them; what changed
-// since Next counts. end must be
+// Begin tells that a round is at work, with the tasks of g. The context ends when changes touch one of them. end must be
 // called with the record of the round, or with nil where there is none: another run was at work, or nothing could be
 // recorded. Then the next round has these tasks, too.
 func (w *Watch) Begin(ctx context.Context, g *pipeline.Graph) (_ context.Context, end func(*record.Sealed)) {
@@ -195,7 +195,6 @@ func (w *Watch) Begin(ctx context.Context, g *pipeline.Graph) (_ context.Context
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.current, w.cancel = g.Tasks(), cancel
-	w.outdate(w.pending)
 	return ctx, func(sealed *record.Sealed) {
 		cancel()
 		w.mu.Lock()
