@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 	"github.com/async-pipeline/async-pipeline/internal/git"
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -60,7 +60,7 @@ func readTree(ctx context.Context, root string, known *tree.Manifest) (*treeStat
 	for _, path := range slices.Sorted(maps.Keys(s.paths)) {
 		fmt.Fprintf(sum, "%q %s\n", path, s.paths[path]) // a hash never returns an error
 	}
-	s.digest = fmt.Sprintf("sha256:%x", sum.Sum(nil))
+	s.digest = digest.Text(sum.Sum(nil))
 	return s, nil
 }
 
@@ -133,7 +133,7 @@ func modeAndText(path string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		what += " " + recordfile.Digest(b)
+		what += " " + digest.Of(b)
 	}
 	return what, nil
 }

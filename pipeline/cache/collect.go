@@ -52,8 +52,8 @@ func CollectDaily(dir string) error {
 }
 
 // Collect removes results that are older than age, then the oldest until all blobs together have at most limit bytes,
-// the blobs that no result and no baseline needs, and what is no longer of use besides. With dry it only counts. Runs may
-// be at work meanwhile: the worst is that they miss.
+// the blobs that no result and no baseline needs, and other files that nobody has used for long. With dry it only counts.
+// Runs may be at work meanwhile: the worst is that they miss.
 func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool) (Collected, error) {
 	if err := recordfile.NoLinks(filepath.Dir(dir), dir, filepath.Join(dir, treesFolder)); err != nil {
 		return Collected{}, err

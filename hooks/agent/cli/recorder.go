@@ -38,7 +38,7 @@ type recorder struct {
 	over  func() bool   // reports whether the turn has been ended; nil: never
 	idle  time.Duration // of silence, after which the program is ended; 0: none
 	heard time.Time     // the last write
-	until []byte        // the tail before the first write after one of these; nil: there was none
+	until []byte        // the tail before the first write that came too late; nil: none did
 }
 
 // A stream is one of stdout and stderr. The recorder's mutex guards it.
@@ -112,21 +112,24 @@ func (r *recorder) close() {
 func (r *recorder) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return strings.ToValidUTF8(agent.Tail(string(r.tail), agent.TailLimit), "\uFFFD")
+	return endOf(r.tail)
 }
 
-// inTime returns the end of what stdout had before the program was ended by us, for a program of which that is known.
+// inTime is text without what was printed after we had ended the program.
 func (r *recorder) inTime() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	tail := r.tail
 	if r.until != nil {
-		tail = r.until
+		return endOf(r.until)
 	}
+	return endOf(r.tail)
+}
+
+func endOf(tail []byte) string {
 	return strings.ToValidUTF8(agent.Tail(string(tail), agent.TailLimit), "\uFFFD")
 }
 
-// hear notes a write.
+// hear notes a write. The first one after the end of the turn, or after a silence that ends it, comes too late.
 func (r *recorder) hear() {
 	now := time.Now()
 	if r.until == nil && (r.over != nil && r.over() || r.idle > 0 && now.Sub(r.heard) >= r.idle) {

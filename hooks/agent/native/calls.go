@@ -6,7 +6,6 @@ package native
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native/loopguard"
 	"github.com/async-pipeline/async-pipeline/hooks/agent/native/tools"
+	"github.com/async-pipeline/async-pipeline/internal/digest"
 	"github.com/async-pipeline/async-pipeline/internal/model"
 )
 
@@ -91,7 +91,7 @@ func (l *loop) argsLine(c model.Call) map[string]any {
 	if len(c.Args) > mostArgs {
 		plain := l.secrets.Bytes(c.Args)
 		data["args"] = strings.ToValidUTF8(string(plain[:min(len(plain), shownArgs)]), "\uFFFD")
-		data["args_bytes"], data["args_digest"] = len(plain), fmt.Sprintf("sha256:%x", sha256.Sum256(plain))
+		data["args_bytes"], data["args_digest"] = len(plain), digest.Of(plain)
 	}
 	return data
 }
