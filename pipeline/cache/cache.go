@@ -81,7 +81,9 @@ type Cache struct {
 
 	mu     sync.Mutex // guards what follows
 	memory files.Memory
-	seen   *files.View       // nil: the tree may have changed since the last walk
+	whole  *files.View       // of the last walk of all of the tree; nil: there was none
+	since  map[string]bool   // the tasks of ran that ended after it
+	seen   *files.View       // whole; nil: the tree may have changed since
 	parts  int               // how often a part of the tree was walked since it may have changed
 	claims map[string]string // path of an output: the task that made it in this run
 	ran    map[string]bool   // tasks of this run that were carried out, or whose outputs were put back
@@ -291,25 +293,57 @@ const noInput = "no file matches its inputs"
 
 // lookFor looks for the result of a task. Which files are its inputs is one of sets, nil for those that it declares. If
 // none has a result the first is taken.
+//
+// A task that depends on nothing which ended since the last walk of all of the tree may be taken from the cache as it was
+// then: it could as well have had its turn before those that ended. Where it must run, the tree is looked at again.
 func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set) error {
-	e.Result, e.Why = Miss, []string{"first run"}
-	v, _, before, err := c.inputs(ctx, e.task, nil)
+	if v := c.earlier(e.task); v != nil {
+		if _, err := c.lookIn(ctx, v, e, d, sets); err == nil && e.Result == Hit {
+			return nil
+		}
+	}
+	c.mu.Lock()
+	v, err := c.look(ctx, e.task)
+	c.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	e.before, e.view = before, v
+	e.Why = []string{"first run"}
+	lacks, err := c.lookIn(ctx, v, e, d, sets)
+	if lacks != nil && !c.Force {
+		e.Why = c.differences(e.task, &e.made, e.inputs, lacks)
+	}
+	return err
+}
+
+// earlier returns the last view of all of the tree, where the tree may have changed since, but nothing that a task depends
+// on has. nil: there is none.
+func (c *Cache) earlier(t *pipeline.Task) *files.View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen != nil || c.whole == nil || c.Force || c.serves || c.since[t.Name] ||
+		slices.ContainsFunc(c.dependencies(t), func(d *pipeline.Task) bool { return c.since[d.Name] }) {
+		return nil
+	}
+	return c.whole
+}
+
+// lookIn is lookFor in a view. lacks is why the first of sets has no result, nil if one of them has.
+func (c *Cache) lookIn(ctx context.Context, v *files.View, e *Entry, d Task, sets []*reads.Set) (lacks, err error) {
+	e.Result, e.Key, e.view = Miss, "", v
+	e.before, _ = v.Outputs(e.task.Outputs)
 	for i, set := range sets {
-		_, inputs, _, err := c.inputs(ctx, e.task, set)
+		inputs, err := c.inputsIn(v, e.task, set)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(inputs) == 0 && !e.task.Auto {
-			return errors.New(noInput)
+			return nil, errors.New(noInput)
 		}
 		root := reapi.Directories(inputs, nil)
 		made, err := c.describe(ctx, e.task, d, root, set, nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		found, err := reapi.Result{}, errAbsent
 		if !c.Force {
@@ -321,13 +355,11 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set
 		e.Key, e.made, e.set, e.inputs, e.root = made.Key, made, set, inputs, root
 		if err == nil {
 			e.Result, e.Why, e.found = Hit, nil, found
-			return nil
+			return nil, nil
 		}
-		if !c.Force {
-			e.Why = c.differences(e.task, &e.made, e.inputs, err)
-		}
+		lacks = err
 	}
-	return nil
+	return lacks, nil
 }
 
 // See returns what is to be told of each path that the task names to the kernel; nil: nothing is.
@@ -374,11 +406,16 @@ func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*files.View, error)
 			return v, err
 		}
 	}
+	return c.walk(ctx)
+}
+
+// walk walks all of the tree. c.mu is locked.
+func (c *Cache) walk(ctx context.Context) (*files.View, error) {
 	v, err := c.memory.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.seen = v
+	c.whole, c.seen, c.since = v, v, map[string]bool{}
 	return v, nil
 }
 
@@ -393,8 +430,7 @@ func (c *Cache) RemoveAbandoned(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v, err := c.memory.Look(ctx)
-	c.seen = v
+	_, err := c.walk(ctx)
 	c.removeAbandoned()
 	return err
 }
@@ -409,10 +445,9 @@ func (c *Cache) removeAbandoned() {
 	}
 }
 
-// Left records which outputs a task made whose result is not stored, because it failed or was interrupted. A later hit
-// removes those that its result lacks. It calls Changed.
+// Left records, after Ran, which outputs a task made whose result is not stored, because it failed or was interrupted. A
+// later hit removes those that its result lacks.
 func (c *Cache) Left(ctx context.Context, e *Entry) {
-	c.Changed()
 	if e == nil || e.Key == "" || len(e.task.Outputs) == 0 {
 		return
 	}
@@ -452,11 +487,18 @@ func (c *Cache) hidden(lists ...[]reapi.File) string {
 	return ""
 }
 
-// Changed must be called when a task has ended that Restore did not replace: it may have changed the tree.
-func (c *Cache) Changed() {
+// Ran must be called when a task has ended that was carried out, before its dependants begin: it may have changed the tree.
+func (c *Cache) Ran(t *pipeline.Task) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ran == nil {
+		c.ran = map[string]bool{}
+	}
+	c.ran[t.Name] = true
+	if c.since != nil {
+		c.since[t.Name] = true
+	}
 	c.seen, c.parts = nil, 0
-	c.mu.Unlock()
 }
 
 // errExpired means that a result is older than the task's ttl.

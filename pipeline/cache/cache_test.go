@@ -112,6 +112,7 @@ func (p *project) carry(c *Cache, name string) *Entry {
 		p.write(strings.ReplaceAll(o, "**", "out"), p.joined(t))
 	}
 	must(p.t, os.WriteFile(p.log, []byte("log of "+p.joined(t)), 0o600))
+	c.Ran(t)
 	must(p.t, c.Store(ctx, e, p.log, time.Second))
 	return e
 }
@@ -349,6 +350,7 @@ func TestTooLarge(t *testing.T) {
 	e.Beside = map[string]string{"patch": filepath.Join(root, ".async", "patch")}
 	p.write(".async/patch", "")
 	must(t, os.Truncate(e.Beside["patch"], limitBlob+1))
+	c.Ran(e.task)
 	must(t, c.Store(t.Context(), e, filepath.Join(root, ".async/log"), 0))
 	if !strings.Contains(e.NotStored, "has 64.0 MiB, and at most 64.0 MiB can be stored") {
 		t.Errorf("%q", e.NotStored)
@@ -369,6 +371,7 @@ func TestNotStored(t *testing.T) {
 	p.write("src/a", "b")
 	p.write("gen/out.txt", "x")
 	p.write(".async/log", "")
+	c.Ran(e.task)
 	must(t, c.Store(t.Context(), e, filepath.Join(root, ".async/log"), 0))
 	if want := "its inputs changed while it ran: src/a"; e.NotStored != want {
 		t.Errorf("%q, want %q", e.NotStored, want)
@@ -376,6 +379,7 @@ func TestNotStored(t *testing.T) {
 	e = c.Look(t.Context(), p.config.Tasks[0])
 	must(t, os.RemoveAll(filepath.Join(root, "gen")))
 	var missing *MissingOutput
+	c.Ran(e.task)
 	if err := c.Store(t.Context(), e, filepath.Join(root, ".async/log"), 0); !errors.As(err, &missing) {
 		t.Errorf("%v", err)
 	}
@@ -405,6 +409,7 @@ func TestStaleOutputs(t *testing.T) {
 	p.write("gen/out", p.joined(task))
 	p.write("gen/extra", "made too")
 	p.write(".async/log", "log of "+p.joined(task))
+	c.Ran(e.task)
 	must(t, c.Store(t.Context(), e, filepath.Join(root, ".async/log"), 0))
 	p.write("gen/mine", "by hand")
 	p.write("src/a", "3")
@@ -503,6 +508,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		k := p.cache()
 		e := k.Look(t.Context(), p.config.Tasks[0])
 		c.do()
+		k.Ran(e.task)
 		must(t, k.Store(t.Context(), e, filepath.Join(root, ".async/log"), 0))
 		if e.NotStored != c.want {
 			t.Errorf("%q, want %q", e.NotStored, c.want)

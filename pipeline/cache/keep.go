@@ -29,10 +29,9 @@ type MissingOutput struct{ Pattern string }
 
 func (m *MissingOutput) Error() string { return "output " + m.Pattern + " missing" }
 
-// Store stores the result of a task that has just passed; log is the file with what it printed. The error is a
+// Store stores the result of a task that has just passed, after Ran; log is the file with what it printed. The error is a
 // *MissingOutput: the task has failed. Everything else that goes wrong is in e.NotStored.
 func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Duration) error {
-	c.Changed()
 	if e == nil || e.Result == Off {
 		return nil
 	}
@@ -113,10 +112,9 @@ func (c *Cache) Store(ctx context.Context, e *Entry, log string, took time.Durat
 	return nil
 }
 
-// Compare finds out for a task that has ended, and is not to be stored, whether it was made of the same as when it
-// began. See Entry.Unchanged.
+// Compare finds out, after Ran, for a task that has ended and is not to be stored, whether it was made of the same as when
+// it began. See Entry.Unchanged.
 func (c *Cache) Compare(ctx context.Context, e *Entry) {
-	c.Changed()
 	if e == nil || e.Result == Off || e.Key == "" {
 		return
 	}

@@ -165,12 +165,20 @@ func (c *Cache) ownProgram(own []files.Pattern, p Program) bool {
 // read, and the outputs of all that it depends on. before are its own outputs as they are now.
 func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *reads.Set) (v *files.View, in, before []reapi.File, err error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	v, err = c.look(ctx, t)
+	c.mu.Unlock()
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	before, _ = v.Outputs(t.Outputs)
+	in, err = c.inputsIn(v, t, set)
+	return v, in, before, err
+}
+
+// inputsIn is inputs in a view.
+func (c *Cache) inputsIn(v *files.View, t *pipeline.Task, set *reads.Set) (in []reapi.File, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	patterns := t.Inputs
 	if len(t.Reads) > 0 {
 		patterns = append(slices.Clone(patterns), files.EscapeAll(t.Reads)...)
@@ -182,7 +190,7 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *reads.Set) (v
 		in = files.Tidy(slices.Concat(in, read))
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	var more []reapi.File
 	for _, d := range c.dependencies(t) {
@@ -198,11 +206,11 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *reads.Set) (v
 		}
 	}
 	if len(more) == 0 {
-		return v, in, before, nil
+		return in, nil
 	}
 	own := files.ParseAll(t.Outputs)
 	more = slices.DeleteFunc(more, func(f reapi.File) bool { return files.Matches(own, f.Path) })
-	return v, files.Tidy(slices.Concat(in, more)), before, nil
+	return files.Tidy(slices.Concat(in, more)), nil
 }
 
 // dependencies returns what a task depends on, also indirectly.

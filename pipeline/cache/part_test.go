@@ -68,8 +68,8 @@ func TestPartsAgreeWithWholeWalks(t *testing.T) {
 				default:
 					p.write(at, []string{"x", "y", "longer"}[rng.IntN(3)])
 				}
-				c.Changed()
 				task := tasks[rng.IntN(len(tasks))]
+				c.Ran(task)
 				_, got, gotOut, err := c.inputs(openCache(t, c), task, nil)
 				must(t, err)
 				whole := p.cache(func(c *Cache) { c.Peek, c.Dir = true, filepath.Join(filepath.Dir(root), "none") })
@@ -118,7 +118,7 @@ func TestPartsKnowWhatIsIgnored(t *testing.T) {
 		{func() { p.write(".gitignore", ".async/\nb/\n") }, "deep", "b/d/x.txt b/k/x.txt"}, // a pattern names b
 	} {
 		step.do()
-		c.Changed()
+		c.Ran(p.config.Task(step.task))
 		_, got, _, err := c.inputs(openCache(t, c), p.config.Task(step.task), nil)
 		must(t, err)
 		var names []string
@@ -128,5 +128,41 @@ func TestPartsKnowWhatIsIgnored(t *testing.T) {
 		if s := strings.Join(names, " "); s != step.want {
 			t.Errorf("%s has %q, want %q", step.task, s, step.want)
 		}
+	}
+}
+
+// A task that depends on nothing that ended may have had its turn before, and is taken from the cache as the tree was
+// then; all of it is not walked again for that. One that depends on it, or that must run, is looked at as the tree is.
+func TestEarlier(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"),
+		&pipeline.Task{Name: "ends", Inputs: []string{"ends.txt"}},
+		&pipeline.Task{Name: "other", Inputs: []string{"other.txt"}},
+		&pipeline.Task{Name: "after", Inputs: []string{"after.txt"}, DependsOn: []string{"ends"}},
+		&pipeline.Task{Name: "misses", Inputs: []string{"misses.txt"}},
+	)
+	for _, t := range p.config.Tasks {
+		p.write(t.Name+".txt", "1")
+	}
+	p.run()
+	for _, name := range []string{"ends", "misses"} {
+		p.write(name+".txt", "2")
+	}
+	c := p.cache()
+	if e := c.Look(t.Context(), p.config.Task("ends")); e.Result != Miss {
+		t.Fatal(e.Result)
+	}
+	p.write("other.txt", "2")
+	p.write("after.txt", "2")
+	p.write("misses.txt", "1")
+	c.Ran(p.config.Task("ends"))
+	for name, want := range map[string]string{"other": "hit", "after": "miss after.txt changed", "misses": "hit"} {
+		if e := c.Look(t.Context(), p.config.Task(name)); strings.TrimSpace(e.Result+" "+e.Reason()) != want {
+			t.Errorf("%s: %s %s, want %s", name, e.Result, e.Reason(), want)
+		}
+	}
+	if e := p.cache().Look(t.Context(), p.config.Task("other")); e.Reason() != "other.txt changed" {
+		t.Errorf("the next run: %s %s", e.Result, e.Reason())
 	}
 }

@@ -95,6 +95,7 @@ func carryScript(t *rapid.T, p *project, c *Cache) (e *Entry, used map[string]bo
 	p.write("out/log", s.out.String())
 	s.see(access.Path{Kind: access.Made, Name: filepath.Join(p.root, "out/log")})
 	must(t, os.WriteFile(p.log, nil, 0o600))
+	c.Ran(e.task)
 	must(t, c.Store(t.Context(), e, p.log, time.Second))
 	if e.NotStored != "" {
 		t.Fatalf("not stored: %s", e.NotStored)
@@ -200,6 +201,7 @@ func TestAutoChangedMeanwhile(t *testing.T) {
 		time.Sleep(12 * time.Millisecond)
 		change(p)
 		must(t, os.WriteFile(p.log, nil, 0o600))
+		c.Ran(e.task)
 		must(t, c.Store(t.Context(), e, p.log, time.Second))
 		want := ""
 		if name != "" {
@@ -239,6 +241,7 @@ func TestStrict(t *testing.T) {
 		}
 		e.See()(access.Path{Kind: access.Looked, Name: filepath.Join(root, "other")})
 		must(t, os.WriteFile(p.log, nil, 0o600))
+		c.Ran(e.task)
 		must(t, c.Store(t.Context(), e, p.log, time.Second))
 		if e.NotStored != row.want {
 			t.Errorf("%q: %q, want %q", row.opened, e.NotStored, row.want)

@@ -43,17 +43,20 @@ func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, 
 
 func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	c.mu.Lock()
-	v, err := c.look(ctx, e.task)
-	if err == nil {
-		err = c.claim(e.task, e.found.Files)
-	}
+	err := c.claim(e.task, e.found.Files)
 	c.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	c.store.touch(c.store.actionPath(e.Key))
-	if c.passes.key(c.baselineName(e.task)) == e.Key && c.asMade(v, e) {
+	if c.passes.key(c.baselineName(e.task)) == e.Key && c.asMade(e.view, e) {
 		return nil
+	}
+	c.mu.Lock()
+	v, err := c.look(ctx, e.task)
+	c.mu.Unlock()
+	if err != nil {
+		return err
 	}
 	last := c.last(e.task)
 	if why := lost(v, e, last); why != "" {
@@ -61,7 +64,6 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	}
 	wrote, changed, err := c.replace(v, e, last)
 	if changed {
-		c.Changed()
 		c.Ran(e.task)
 	}
 	if err != nil {
@@ -288,6 +290,6 @@ func (c *Cache) Clean(ctx context.Context, e *Entry) error {
 	}
 	none := &Entry{task: e.task}
 	_, _, err = c.replace(v, none, last)
-	c.Changed()
+	c.Ran(e.task)
 	return err
 }

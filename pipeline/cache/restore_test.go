@@ -77,6 +77,7 @@ func TestFolderModes(t *testing.T) {
 	chmod(made)
 	p.runs++
 	must(t, os.WriteFile(p.log, []byte("log of "+p.joined(p.config.Tasks[0])), 0o600))
+	c.Ran(e.task)
 	must(t, c.Store(t.Context(), e, p.log, 0))
 	must(t, c.Close())
 	if e.NotStored != "" {
@@ -120,6 +121,7 @@ func TestFolderModes(t *testing.T) {
 	must(t, os.Remove(filepath.Join(root, "top/out/locked/below/file")))
 	p.write("top/out/locked/below/other", "2")
 	chmod(map[string]fs.FileMode{"top/out/locked": 0o500, "top/out/locked/below": 0o500})
+	c.Ran(e.task)
 	must(t, c.Store(t.Context(), e, p.log, 0))
 	must(t, c.Close())
 	p.write("src", "1")
@@ -147,6 +149,7 @@ func TestRestoreMeanwhile(t *testing.T) {
 			p.write(makes, "made")
 			must(t, os.Symlink(makes, filepath.Join(root, "gen/link")))
 			must(t, os.WriteFile(p.log, nil, 0o600))
+			c.Ran(e.task)
 			must(t, c.Store(t.Context(), e, p.log, 0))
 			must(t, c.Close())
 			if e.NotStored != "" {
@@ -220,6 +223,7 @@ func TestBackAndForth(t *testing.T) {
 			fill(filepath.Join(root, "gen"), 0)
 			p.write("gen/always", fmt.Sprint(i))
 			must(t, os.WriteFile(p.log, nil, 0o600))
+			c.Ran(e.task)
 			must(t, c.Store(t.Context(), e, p.log, 0))
 			must(t, c.Close())
 			if e.NotStored != "" {

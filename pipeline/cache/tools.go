@@ -71,16 +71,6 @@ func (t *tools) answer(asked, question string) (a *answer, known string) {
 	return a, t.known[question]
 }
 
-// Ran must be called when a task has ended that was carried out, before its dependants begin.
-func (c *Cache) Ran(t *pipeline.Task) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ran == nil {
-		c.ran = map[string]bool{}
-	}
-	c.ran[t.Name] = true
-}
-
 // ranBefore returns the names of those that t depends on and that have run, or put back outputs, in this run.
 func (c *Cache) ranBefore(t *pipeline.Task) string {
 	c.mu.Lock()

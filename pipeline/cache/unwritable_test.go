@@ -54,6 +54,7 @@ func TestUnwritableOutputs(t *testing.T) {
 		must(t, os.Chmod(out, mode))
 		c := p.cache()
 		e := c.Look(context.Background(), p.config.Tasks[0])
+		c.Ran(e.task)
 		c.Compare(context.Background(), e)
 		if proves != (e.Unchanged != nil && *e.Unchanged) {
 			t.Errorf("with mode %o a failure proves something: %v", mode, !proves)
