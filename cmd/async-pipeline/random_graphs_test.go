@@ -227,8 +227,8 @@ func (g *randomGraph) create(t *testing.T) {
 	commitAll(t, g.dir)
 }
 
-// edit changes one thing of the project, and returns what.
-func (g *randomGraph) edit(t *testing.T) string {
+// edit changes one thing of the project, and returns what. tracked: one that git tells of.
+func (g *randomGraph) edit(t *testing.T, tracked bool) string {
 	t.Helper()
 	i := g.rng.IntN(len(g.tasks))
 	dir := "in/" + taskName(i)
@@ -239,7 +239,11 @@ func (g *randomGraph) edit(t *testing.T) string {
 	at := filepath.Join(g.dir, file)
 	text := []byte([]string{"a\n", "b\n", "aa\n"}[g.rng.IntN(3)])
 	out := filepath.Join(g.dir, "out", taskName(i))
-	switch what := g.rng.IntN(11); what {
+	what := g.rng.IntN(11)
+	if tracked {
+		what = g.rng.IntN(8)
+	}
+	switch what {
 	case 0, 1, 2: // also through a link, and of the same size at the same time
 		if info, err := os.Stat(at); err == nil && what == 2 {
 			must(t, os.WriteFile(at, text, 0o644))
@@ -350,9 +354,16 @@ func (g *randomGraph) check(t *testing.T, args ...string) {
 		t.Errorf("there is as well: %q", found)
 	}
 	now := slices.MaxFunc(g.sealed(t), func(a, b *record.Sealed) int { return a.StartedAt.Compare(b.StartedAt.Time) })
+	if strings.HasPrefix(out, "Nothing is affected") { // and there is no run
+		now.Tasks = nil
+	}
 	for i, o := range want {
 		n := slices.IndexFunc(now.Tasks, func(t record.Task) bool { return t.Name == taskName(i) })
-		g.checkTask(t, i, o, now.Dir, &now.Tasks[n])
+		if n >= 0 {
+			g.checkTask(t, i, o, now.Dir, &now.Tasks[n])
+		} else if g.last[i] != nil && !maps.Equal(o.made, g.last[i]) {
+			t.Errorf("%s was not of the run; it is made of %q, and was of %q", taskName(i), o.made, g.last[i])
+		}
 	}
 }
 
@@ -389,6 +400,22 @@ func (g *randomGraph) checkTask(t *testing.T, i int, o outcome, dir string, got 
 	g.known[i][fmt.Sprint(o.made)] = true // fmt sorts the keys of maps
 }
 
+// killed kills a run at some moment, and returns its id, or "" where it ended before, or had no graph of tasks yet.
+func (g *randomGraph) killed(t *testing.T) (id string) {
+	t.Helper()
+	before := g.runs(t)
+	pid, killed, _ := g.killAt(t, time.Duration(g.rng.IntN(200))*time.Millisecond, "run")
+	t.Log("a run is killed: ", killed)
+	g.allEnd(t, pid, time.Now())
+	g.forget()
+	for _, run := range g.runs(t) {
+		if killed && !slices.Contains(before, run) && recordfile.Exists(filepath.Join(g.dir, ".async", "runs", run, "graph.json")) {
+			return run
+		}
+	}
+	return ""
+}
+
 // forget is what follows when it is not known any more what the cache knows.
 func (g *randomGraph) forget() {
 	for i := range g.tasks {
@@ -397,8 +424,9 @@ func (g *randomGraph) forget() {
 }
 
 // Random graphs of tasks; edits of every kind; results that are removed, cut and altered in the store; runs that are
-// killed, and two trees that share a store and run at once. What is there after a run is what its tasks make of the tree
-// as it is, what they printed is shown, nothing runs of which the result is known, and a miss names what differs.
+// killed, and resumed; runs of what is affected; two trees that share a store and run at once. What is there after a run
+// is what its tasks make of the tree as it is, what they printed is shown, nothing runs of which the result is known, and a
+// miss names what differs.
 func TestRandomGraphs(t *testing.T) {
 	t.Parallel()
 	needProc(t)
@@ -409,23 +437,25 @@ func TestRandomGraphs(t *testing.T) {
 		twin := g.another(t)
 		g.check(t)
 		for range 6 {
-			for range 1 + g.rng.IntN(3) {
-				t.Log(g.edit(t))
+			what := g.rng.IntN(9)
+			if what == 3 {
+				g.git(t, "add", "-A")
+				g.git(t, "-c", "user.name=Somebody", "-c", "user.email=somebody@example.com", "commit", "-qm", "more", "--allow-empty")
 			}
-			switch g.rng.IntN(7) {
+			for range 1 + g.rng.IntN(3) {
+				t.Log(g.edit(t, what == 3))
+			}
+			switch what {
 			case 0:
 				t.Log(g.damage(t))
 				g.damaged = true
 				g.forget()
 			case 1:
-				pid, killed, _ := g.killAt(t, time.Duration(g.rng.IntN(200))*time.Millisecond, "run")
-				t.Log("a run is killed: ", killed)
-				g.allEnd(t, pid, time.Now())
+				g.killed(t)
 				must(t, os.RemoveAll(filepath.Join(g.dir, "out"))) // what a killed task left in a folder stays
 				must(t, os.Mkdir(filepath.Join(g.dir, "out"), 0o755))
-				g.forget()
 			case 2:
-				t.Log("in the other tree: ", twin.edit(t))
+				t.Log("in the other tree: ", twin.edit(t, false))
 				c, file := twin.start(t, "run")
 				g.check(t)
 				if err := c.Wait(); err != nil {
@@ -435,6 +465,16 @@ func TestRandomGraphs(t *testing.T) {
 				twin.forget()
 				twin.damaged = g.damaged
 				twin.check(t)
+			case 3:
+				g.check(t, "--affected=HEAD")
+			case 4:
+				if id := g.killed(t); id != "" && !slices.ContainsFunc(g.tasks, func(t randomTask) bool { return t.form == "folder" }) {
+					t.Log(g.edit(t, true))
+					g.check(t, "--resume", id)
+				} else {
+					must(t, os.RemoveAll(filepath.Join(g.dir, "out")))
+					must(t, os.Mkdir(filepath.Join(g.dir, "out"), 0o755))
+				}
 			}
 			g.check(t)
 			if code, out := g.run(t, "run"); !g.damaged && (code != 0 || strings.Contains(out, "passed")) {
