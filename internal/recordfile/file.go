@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
@@ -43,7 +44,7 @@ func put(path string, data []byte, sync bool) error {
 		}
 		return SyncDir(dir)
 	}
-	f, err := os.CreateTemp(dir, ".tmp-*") // 0600; the leading dot keeps it from being taken for a record
+	f, err := os.CreateTemp(dir, tempPrefix+"*") // 0600; the leading dot keeps it from being taken for a record
 	if err != nil {
 		return err
 	}
@@ -56,6 +57,14 @@ func put(path string, data []byte, sync bool) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+const tempPrefix = ".tmp-"
+
+// IsTemp reports whether a name is that of a file which Write, without sync, has not written in full.
+func IsTemp(name string) bool {
+	digits, ok := strings.CutPrefix(name, tempPrefix)
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // Create makes a new regular file of mode 0600. os.OpenFile would first try whether it can be polled, which is most of

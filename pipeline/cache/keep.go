@@ -135,7 +135,7 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 		return
 	}
 	for _, b := range blobs {
-		_, _ = c.store.put(b) // without them explain --against cannot name files
+		_, _ = c.store.Put(b) // without them explain --against cannot name files
 	}
 	if c.inTheirPlace(e) {
 		e.Unchanged = nil
@@ -146,7 +146,7 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 // place of a folder, a folder that may not be written, or a folder in the place of a file. No key tells that.
 func (c *Cache) inTheirPlace(e *Entry) bool {
 	made := map[string]bool{}         // what it is known to make; false for folders
-	known, _ := c.store.action(e.Key) // without it the others tell most
+	known, _ := c.store.Action(e.Key) // without it the others tell most
 	for _, f := range known.Files {
 		made[f.Path] = !f.Folder
 	}
@@ -235,7 +235,7 @@ func (c *Cache) PassedIn(e *Entry) string {
 	if e == nil || e.Key == "" {
 		return ""
 	}
-	r, err := c.store.action(e.Key)
+	r, err := c.store.Action(e.Key)
 	if err != nil {
 		return ""
 	}
@@ -289,7 +289,7 @@ func (c *Cache) taken(e *Entry, outputs []reapi.File) string {
 // the contents that they had, are not marked.
 func (c *Cache) withFound(e *Entry, v *files.View, outputs []reapi.File) []reapi.File {
 	marked := slices.Clone(outputs)
-	made := united(c.store.left(e.task.Name), madeSince(e, outputs, c.last(e.task)))
+	made := united(c.baselines.left(e.task.Name), madeSince(e, outputs, c.last(e.task)))
 	for i, f := range marked {
 		marked[i].Found = !f.Folder && made[f.Path] == "" && !v.Differs(e.view, f.Path)
 	}
@@ -299,7 +299,7 @@ func (c *Cache) withFound(e *Entry, v *files.View, outputs []reapi.File) []reapi
 // keep writes a result to the store, the action last.
 func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []reapi.File, log string, took time.Duration) error {
 	for _, b := range blobs {
-		if _, err := c.store.put(b); err != nil {
+		if _, err := c.store.Put(b); err != nil {
 			return err
 		}
 	}
@@ -308,7 +308,7 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 	if err != nil {
 		return err
 	}
-	if r.Log, err = c.store.put(text); err != nil {
+	if r.Log, err = c.store.Put(text); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Beside)) {
@@ -316,17 +316,17 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 		if err != nil {
 			return err
 		}
-		d, err := c.store.put(text)
+		d, err := c.store.Put(text)
 		if err != nil {
 			return err
 		}
 		r.Beside = append(r.Beside, reapi.File{Path: name, Digest: d})
 	}
 	contents := slices.DeleteFunc(slices.Clone(outputs), func(f reapi.File) bool { return f.Folder || f.Found || f.Link != "" || e.task.Cache.NoOutputs })
-	if err := inParts(contents, c.keepFiles); err != nil {
+	if err := c.store.PutFiles(contents, c.Config.Root, c.Secrets.Checked); err != nil {
 		return err
 	}
-	if err := c.store.putAction(e.Key, r); err != nil {
+	if err := c.store.PutAction(e.Key, r); err != nil {
 		return err
 	}
 	e.made.Made = madeSince(e, outputs, c.last(e.task))
@@ -348,28 +348,6 @@ func madeSince(e *Entry, outputs []reapi.File, last *baseline) map[string]string
 		return !before[dir].Folder && !files.HasBelow(e.before, dir) || last != nil && last.Made[dir] == madeFolder
 	})
 	return made
-}
-
-// keepFiles stores contents that the store does not have.
-func (c *Cache) keepFiles(some []reapi.File) error {
-	for _, f := range some {
-		if c.store.has(f.Digest) {
-			continue
-		}
-		if err := c.keepFile(f); err != nil {
-			return fmt.Errorf("output %s: %w", f.Path, err)
-		}
-	}
-	return nil
-}
-
-func (c *Cache) keepFile(f reapi.File) error {
-	file, err := os.Open(filepath.Join(c.Config.Root, filepath.FromSlash(f.Path)))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	return c.store.write(f.Digest, c.Secrets.Checked(file))
 }
 
 // madeFolder is the digest of a folder in a baseline.
@@ -437,7 +415,7 @@ func (c *Cache) baselineName(t *pipeline.Task) string {
 // there is none.
 func (c *Cache) last(t *pipeline.Task) *baseline {
 	l := c.lastStored(t)
-	if left := c.store.left(t.Name); len(left) > 0 {
+	if left := c.baselines.left(t.Name); len(left) > 0 {
 		if l == nil {
 			l = &baseline{}
 		}
@@ -447,11 +425,11 @@ func (c *Cache) last(t *pipeline.Task) *baseline {
 }
 
 func (c *Cache) lastStored(t *pipeline.Task) *baseline {
-	plain := c.store.baseline(t.Name)
+	plain := c.baselines.of(t.Name)
 	if len(t.Run.Args) == 0 {
 		return plain
 	}
-	l := c.store.baseline(c.baselineName(t))
+	l := c.baselines.of(c.baselineName(t))
 	switch {
 	case plain == nil:
 	case l == nil:
@@ -465,15 +443,15 @@ func (c *Cache) lastStored(t *pipeline.Task) *baseline {
 // putLast stores the baseline of a task. That of the task without arguments knows what was made with them, too.
 func (c *Cache) putLast(t *pipeline.Task, l *baseline) error {
 	l.Args = len(t.Run.Args) > 0
-	if plain := c.store.baseline(t.Name); l.Args && plain != nil {
+	if plain := c.baselines.of(t.Name); l.Args && plain != nil {
 		plain.Made = united(plain.Made, l.Made)
-		if err := c.store.putBaseline(t.Name, plain); err != nil {
+		if err := c.baselines.put(t.Name, plain); err != nil {
 			return err
 		}
 	}
-	err := c.store.putBaseline(c.baselineName(t), l)
+	err := c.baselines.put(c.baselineName(t), l)
 	if err == nil {
-		_ = os.Remove(c.store.leftPath(t.Name)) // l has it
+		_ = os.Remove(c.baselines.leftPath(t.Name)) // l has it
 		c.passes.note(c.baselineName(t), l.Key)
 	}
 	return err

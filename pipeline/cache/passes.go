@@ -4,10 +4,10 @@ package cache
 
 import "golang.org/x/sys/unix"
 
-// passes belongs to one store. Another run may write a baseline too: a fact is used only while the file is the same.
+// passes belongs to one tree. Another run may write a baseline too: a fact is used only while the file is the same.
 type passes struct {
 	remembered[passFact]
-	store *store
+	baselines *baselines
 }
 
 // A passFact is the key of a baseline, and the stat data of its file.
@@ -20,7 +20,7 @@ type passFact struct {
 // fact returns what is there of a task; ok is false if it has no baseline.
 func (p *passes) fact(task string) (f passFact, ok bool) {
 	var st unix.Stat_t
-	if unix.Lstat(p.store.baselinePath(task), &st) != nil {
+	if unix.Lstat(p.baselines.path(task), &st) != nil {
 		return f, false
 	}
 	return passFact{Ino: st.Ino, Ctime: st.Ctim.Nano()}, true

@@ -22,12 +22,12 @@ import (
 // and how long it took. After an error the entry is a miss: the task must run.
 func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, took time.Duration, err error) {
 	if e.found.Log.Size > 0 {
-		log, err = c.store.get(e.found.Log)
+		log, err = c.store.Get(e.found.Log)
 	}
 	e.Given = map[string][]byte{}
 	for _, f := range e.found.Beside {
 		if err == nil {
-			e.Given[f.Path], err = c.store.get(f.Digest)
+			e.Given[f.Path], err = c.store.Get(f.Digest)
 		}
 	}
 	if err == nil {
@@ -51,7 +51,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	c.store.touch(c.store.actionPath(e.Key))
+	c.store.Used(e.Key)
 	if c.passes.key(c.baselineName(e.task)) == e.Key && c.asMade(v, e) {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 			return wrote, true, err
 		}
 	}
-	err = inParts(contents, func(some []reapi.File) error { return c.store.extract(some, root) })
+	err = c.store.Extract(contents, root)
 	if err == nil {
 		err = dirs.close()
 	}
