@@ -20,6 +20,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/digest"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // Largest files that are read back, in bytes: a record from elsewhere must not fill the memory.
@@ -229,7 +230,7 @@ func WriteJSON(path string, v any, sync bool) error {
 func NoLinks(paths ...string) error {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		if unixat.IsNotExist(err) {
 			continue
 		}
 		if err != nil {
