@@ -420,7 +420,7 @@ func planAll(ctx context.Context, root *os.Root, skip func(p string, d fs.DirEnt
 		for _, e := range entries {
 			at := path.Join(dir, e.Name())
 			switch {
-			case skip != nil && skip(at, e):
+			case skip(at, e):
 			case e.IsDir():
 				p.dirs = append(p.dirs, at)
 				below = append(below, e.Name())
