@@ -75,7 +75,6 @@ type Cache struct {
 	err       error  // of the store
 	programs  programs
 	tools     tools
-	passes    passes
 	serves    bool                   // there are services
 	sets      map[string][]reads.Set // of tasks with inputs = auto, by name, the newest first
 
@@ -177,6 +176,7 @@ func (c *Cache) open() error {
 		c.baselines = baselines{store: &c.store, root: c.Config.Root, tree: treeFolder(c.Config.Root, c.Dir)}
 		if c.err = cmp.Or(c.store.NoLinks(), c.baselines.noLinks()); c.err == nil {
 			c.key, c.err = secretKey(&c.store, !c.Peek)
+			c.baselines.key = c.key
 		}
 		c.memory = files.Memory{Cache: c.Dir, Dir: cmp.Or(c.baselines.tree, c.Dir), Root: c.Config.Root, Hides: c.hides}
 		c.sets = map[string][]reads.Set{}
@@ -203,8 +203,7 @@ func (c *Cache) open() error {
 		c.programs.load(filepath.Join(c.Dir, "programs.json"))
 		c.tools.load(filepath.Join(c.Dir, "tools.json"))
 		c.tools.now = map[string]*answer{}
-		c.passes.load(filepath.Join(c.memory.Dir, "passes.json"))
-		c.passes.baselines = &c.baselines
+		c.baselines.passes.load(filepath.Join(c.memory.Dir, "passes.json"))
 	})
 	return c.err
 }
@@ -266,7 +265,7 @@ func (c *Cache) foresee(e *Entry) {
 	if len(e.task.Outputs) == 0 || c.asMade(e.view, e) {
 		return
 	}
-	last := c.last(e.task)
+	last := c.baselines.last(e.task)
 	if why := lost(e.view, e, last); why != "" {
 		e.Result, e.Why = Miss, []string{why}
 		return
@@ -509,5 +508,5 @@ func (c *Cache) Close() error {
 	if err := c.baselines.makeTree(); err != nil {
 		return err
 	}
-	return errors.Join(c.memory.Save(), c.programs.save(), c.tools.save(), c.passes.save())
+	return errors.Join(c.memory.Save(), c.programs.save(), c.tools.save(), c.baselines.passes.save())
 }

@@ -150,7 +150,7 @@ func (c *Cache) inTheirPlace(e *Entry) bool {
 	for _, f := range known.Files {
 		made[f.Path] = !f.Folder
 	}
-	if last := c.last(e.task); last != nil {
+	if last := c.baselines.last(e.task); last != nil {
 		for p, what := range last.Made {
 			made[p] = what != madeFolder
 		}
@@ -268,7 +268,7 @@ func (c *Cache) taken(e *Entry, outputs []reapi.File) string {
 			continue
 		}
 		if last == nil {
-			if last = c.last(e.task); last == nil {
+			if last = c.baselines.last(e.task); last == nil {
 				return ""
 			}
 		}
@@ -289,7 +289,7 @@ func (c *Cache) taken(e *Entry, outputs []reapi.File) string {
 // the contents that they had, are not marked.
 func (c *Cache) withFound(e *Entry, v *files.View, outputs []reapi.File) []reapi.File {
 	marked := slices.Clone(outputs)
-	made := united(c.baselines.left(e.task.Name), madeSince(e, outputs, c.last(e.task)))
+	made := united(c.baselines.left(e.task.Name), madeSince(e, outputs, c.baselines.last(e.task)))
 	for i, f := range marked {
 		marked[i].Found = !f.Folder && made[f.Path] == "" && !v.Differs(e.view, f.Path)
 	}
@@ -329,8 +329,8 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 	if err := c.store.PutAction(e.Key, r); err != nil {
 		return err
 	}
-	e.made.Made = madeSince(e, outputs, c.last(e.task))
-	return c.putLast(e.task, &e.made)
+	e.made.Made = madeSince(e, outputs, c.baselines.last(e.task))
+	return c.baselines.putLast(e.task, &e.made)
 }
 
 // madeSince returns what of the outputs that are there a task made that has just run: since it began, or before, as
@@ -350,41 +350,6 @@ func madeSince(e *Entry, outputs []reapi.File, last *baseline) map[string]string
 	return made
 }
 
-// madeFolder is the digest of a folder in a baseline.
-const madeFolder = "folder"
-
-// madeDigest identifies an output in a baseline.
-func madeDigest(f reapi.File) string {
-	switch {
-	case f.Folder:
-		return madeFolder
-	case f.Link != "":
-		return reapi.DigestOf([]byte("link " + f.Link)).Hash
-	}
-	return f.Digest.Hash
-}
-
-// madeOf returns the files that a task made, for a baseline: what it made may be removed later, what was there may not.
-func madeOf(outputs []reapi.File, made func(reapi.File) bool) map[string]string {
-	all := map[string]string{}
-	for _, f := range outputs {
-		if made(f) {
-			all[f.Path] = madeDigest(f)
-		}
-	}
-	return all
-}
-
-// addFolders adds to what a task made those folders of it that are outputs and that the task made, too.
-func addFolders(all map[string]string, t *pipeline.Task, made func(dir string) bool) {
-	outputs := files.ParseAll(t.Outputs)
-	for _, p := range slices.Collect(maps.Keys(all)) {
-		for dir := files.Parent(p); dir != "" && all[dir] == "" && files.Matches(outputs, dir) && made(dir); dir = files.Parent(dir) {
-			all[dir] = madeFolder
-		}
-	}
-}
-
 // claim notes that a task made outputs in this run, unless another did. c.mu is locked.
 func (c *Cache) claim(t *pipeline.Task, outputs []reapi.File) error {
 	for _, f := range outputs {
@@ -396,71 +361,4 @@ func (c *Cache) claim(t *pipeline.Task, outputs []reapi.File) error {
 		c.claims[f.Path] = t.Name
 	}
 	return nil
-}
-
-// baselineName returns the name of a task's baseline. With arguments of a command line it is another task: a pass with
-// some is nothing that one without them could be compared with.
-func (c *Cache) baselineName(t *pipeline.Task) string {
-	if len(t.Run.Args) == 0 {
-		return t.Name
-	}
-	var all []string
-	for _, a := range t.Run.Args {
-		all = append(all, a.Value)
-	}
-	return t.Name + " -- " + hashed(c.key, strings.Join(all, "\x00"))
-}
-
-// last returns the baseline of a task, with what it made, with any arguments, and when its result was not stored; nil if
-// there is none.
-func (c *Cache) last(t *pipeline.Task) *baseline {
-	l := c.lastStored(t)
-	if left := c.baselines.left(t.Name); len(left) > 0 {
-		if l == nil {
-			l = &baseline{}
-		}
-		l.Made = united(l.Made, left)
-	}
-	return l
-}
-
-func (c *Cache) lastStored(t *pipeline.Task) *baseline {
-	plain := c.baselines.of(t.Name)
-	if len(t.Run.Args) == 0 {
-		return plain
-	}
-	l := c.baselines.of(c.baselineName(t))
-	switch {
-	case plain == nil:
-	case l == nil:
-		l = &baseline{Made: plain.Made}
-	default:
-		l.Made = united(l.Made, plain.Made)
-	}
-	return l
-}
-
-// putLast stores the baseline of a task. That of the task without arguments knows what was made with them, too.
-func (c *Cache) putLast(t *pipeline.Task, l *baseline) error {
-	l.Args = len(t.Run.Args) > 0
-	if plain := c.baselines.of(t.Name); l.Args && plain != nil {
-		plain.Made = united(plain.Made, l.Made)
-		if err := c.baselines.put(t.Name, plain); err != nil {
-			return err
-		}
-	}
-	err := c.baselines.put(c.baselineName(t), l)
-	if err == nil {
-		_ = os.Remove(c.baselines.leftPath(t.Name)) // l has it
-		c.passes.note(c.baselineName(t), l.Key)
-	}
-	return err
-}
-
-// united returns the entries of both; where both have one, that of b.
-func united(a, b map[string]string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, a)
-	maps.Copy(all, b)
-	return all
 }

@@ -52,10 +52,10 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		return err
 	}
 	c.store.Used(e.Key)
-	if c.passes.key(c.baselineName(e.task)) == e.Key && c.asMade(v, e) {
+	if c.baselines.passKey(e.task) == e.Key && c.asMade(v, e) {
 		return nil
 	}
-	last := c.last(e.task)
+	last := c.baselines.last(e.task)
 	if why := lost(v, e, last); why != "" {
 		return errors.New(why)
 	}
@@ -74,9 +74,9 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		addFolders(e.made.Made, e.task, func(dir string) bool {
 			return wrote[dir] || last != nil && last.Made[dir] == madeFolder
 		})
-		_ = c.putLast(e.task, &e.made) // without it a miss cannot be explained
+		_ = c.baselines.putLast(e.task, &e.made) // without it a miss cannot be explained
 	} else {
-		c.passes.note(c.baselineName(e.task), e.Key)
+		c.baselines.notePass(e.task, e.Key)
 	}
 	return nil
 }
@@ -276,7 +276,7 @@ func (c *Cache) Clean(ctx context.Context, e *Entry) error {
 	if e.Result == Off {
 		return nil
 	}
-	last := c.last(e.task)
+	last := c.baselines.last(e.task)
 	if last == nil {
 		return nil
 	}

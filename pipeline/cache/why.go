@@ -64,7 +64,7 @@ func (c *Cache) differences(t *pipeline.Task, now *baseline, inputs []reapi.File
 	case !errors.Is(found, store.ErrAbsent):
 		return []string{found.Error()}
 	}
-	last := c.baselines.of(c.baselineName(t))
+	last := c.baselines.of(c.baselines.name(t))
 	if last == nil {
 		if len(t.Run.Args) > 0 {
 			return []string{"first run with these arguments"}
