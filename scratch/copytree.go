@@ -215,7 +215,7 @@ func (c *treeCopier) open(p *pair) error {
 
 // skip removes the copy of a folder that cannot be opened.
 func (c *treeCopier) skip(dir string, why error) error {
-	gone := errors.Is(why, fs.ErrNotExist) || errors.Is(why, unix.ENOTDIR) || errors.Is(why, unix.ELOOP)
+	gone := unixat.IsNotExist(why) || errors.Is(why, unix.ELOOP)
 	switch {
 	case gone && c.plan == nil:
 		c.note(func() { c.vanished = append(c.vanished, batch{dir: dir}) })
@@ -358,7 +358,7 @@ func (c *treeCopier) copyFiles(p *pair, files []leaf, h *fileCopier) error {
 				got = append(got, one)
 			case errors.As(err, &why):
 				return fmt.Errorf("copying %s to %s: %w", filepath.Join(c.src, p.dir, f.name), c.dst, why.err)
-			case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+			case unixat.IsNotExist(err):
 				vanished = append(vanished, f)
 			case errors.Is(err, errSpecial):
 				omitted = append(omitted, tree.Omitted{Path: path.Join(p.dir, f.name), Why: whySpecial})
@@ -420,7 +420,7 @@ func planAll(ctx context.Context, root *os.Root, skip func(p string, d fs.DirEnt
 		for _, e := range entries {
 			at := path.Join(dir, e.Name())
 			switch {
-			case skip != nil && skip(at, e):
+			case skip(at, e):
 			case e.IsDir():
 				p.dirs = append(p.dirs, at)
 				below = append(below, e.Name())

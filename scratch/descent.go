@@ -131,7 +131,7 @@ func (d *descent) lstat(p string) (st unix.Stat_t, err error) {
 // folder. most is a limit in bytes, 0 for none.
 func (d *descent) file(p string, most int64) (*patch.File, error) {
 	st, err := d.lstat(p)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+	if unixat.IsNotExist(err) || errors.Is(err, unix.ELOOP) {
 		return nil, nil
 	}
 	if err != nil {

@@ -388,8 +388,11 @@ func TestFolderGoesWhileKeptIsBroughtUpToDate(t *testing.T) {
 	if m.known == nil {
 		t.Fatal("the base was not kept")
 	}
-	m.dirty = func() { must(t, os.RemoveAll(filepath.Join(top, "dir"))) }
-	must(t, m.fill(t.Context()))
+	m.now = newKnown(m.base.Top, time.Now().UnixNano())
+	root, err := os.OpenRoot(top)
+	must(t, err)
+	p, err := (&chooser{root: root, known: m.known}).choose(t.Context())
+	must(t, err, root.Close(), os.RemoveAll(filepath.Join(top, "dir")), m.copy(t.Context(), p, nil))
 	if _, err := os.Lstat(filepath.Join(m.base.Dir, "dir")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("dir is still there: %v", err)
 	}

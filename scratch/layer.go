@@ -323,7 +323,7 @@ func (u *upper) remove(p string) error {
 func (u *upper) isEmpty(dir string) (bool, error) {
 	for _, root := range []*os.Root{u.root, u.base} {
 		entries, err := list(root, dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
+		if err != nil && !unixat.IsNotExist(err) {
 			return false, err
 		}
 		for _, e := range entries {

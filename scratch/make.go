@@ -71,7 +71,6 @@ type maker struct {
 	all   bool
 	known *known // of the kept base; nil if the base is new
 	now   *known // of the base being made
-	dirty func() // for tests: called between planning and copying
 }
 
 // newMaker finds the tree and its repository, and writes nothing.
@@ -147,9 +146,13 @@ func (m *maker) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.dirty != nil {
-		m.dirty()
-	}
+	return m.copy(ctx, p, h)
+}
+
+// copy copies or updates what is planned, and completes the .git that h has begun; nil: there is none. What the tree lost
+// since p was made is not in the base.
+func (m *maker) copy(ctx context.Context, p *plan, h *history) error {
+	b := m.base
 	if m.known != nil {
 		if err := trim(ctx, b.Dir, p, func(at string) bool { return at == ".git" && m.repo != nil }); err != nil {
 			return err

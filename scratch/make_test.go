@@ -239,7 +239,7 @@ func TestCopyMeanwhile(t *testing.T) {
 	write(t, outside, map[string]string{"x": "outside"})
 	root, err := os.OpenRoot(src)
 	must(t, err)
-	p, err := planAll(t.Context(), root, nil)
+	p, err := planAll(t.Context(), root, func(string, fs.DirEntry) bool { return false })
 	must(t, err, root.Close())
 	must(t, os.Remove(src+"/dir/gone"), os.RemoveAll(src+"/swapped"), os.Symlink(outside, src+"/swapped"), os.Remove(src+"/became"), unix.Mkfifo(src+"/became", 0o600))
 	stop, stopped := make(chan bool), make(chan bool)

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
-	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/store"
 )
 
 // cacheCommand has the verbs for the cache of results.
@@ -54,7 +54,7 @@ func verifyCache(prog *program, remove bool) error {
 		return err
 	}
 	dir := (&cacheFlags{}).place(prog, root)
-	found, err := cache.Verify(context.Background(), dir, remove)
+	found, err := store.Verify(context.Background(), dir, remove)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
@@ -189,7 +190,7 @@ func (f *formatting) read(path string) (*source, error) {
 	shown := f.prog.Messages().Path(path)
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case unixat.IsNotExist(err):
 		return nil, exit.Refuse("there is no file %s", shown)
 	case err != nil:
 		return nil, err

@@ -200,7 +200,7 @@ func (r *runFlags) shows(asked bool) error {
 	return nil
 }
 
-// runTasks selects the tasks, carries them out, and lets the hooks answer a failure.
+// runTasks carries out the tasks that are asked for, or shows the plan of that, and lets the hooks answer a failure.
 func runTasks(prog *program, r *runFlags, names []string) error {
 	tier, err := r.heal.check()
 	if err != nil {
@@ -242,67 +242,77 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	if c, err = withArgs(prog, c, names, r.args); err != nil {
 		return err
 	}
-	var left *resume.Left
-	if r.resume != "" {
-		if left, err = leftOf(prog, r, c); err != nil {
-			return err
-		}
-		c = left.Past.Config
-	}
-	g, err := selectLeft(prog, c, left, names, r.only)
-	if err != nil {
-		return err
-	}
 	screen := prog.Results()
 	if r.json {
 		screen = prog.Messages()
 	}
-	job := jobOf(c, names)
-	var taken *record.Resumed
-	if left != nil {
-		taken = &left.Taken
-		screen.Resumes(taken.Run, left.Past.Status, taken.Passed, left.Unknown, passedAndAgain(left), r.dryRun)
-		if g == nil {
-			screen.Line("Nothing is left to run.")
-			return nil
-		}
-		job = nil // not all of it is run
-	}
-	prog.Messages().Diagnostics(warningsFor(c, g.Tasks(), names))
-	if r.rounds != nil {
-		all := g
-		if g, err = r.rounds.choose(prog, c, g, screen); g == nil || err != nil {
-			return err
-		}
-		if g != all {
-			job = nil // not all of it is run
-		}
-	}
-	var since *record.Affected
-	var why map[string]string // of the affected tasks
-	if r.affected.asked {
-		r.cache.know(prog, c)
-		if g, since, why, err = r.affected.choose(prog, c, g, &r.cache, r.only); err != nil {
-			return err
-		}
-		screen.Affected(since, why, r.dryRun)
-		if g == nil {
-			return nil
-		}
-		job = nil // not all of it is run
+	chosen, err := r.choose(prog, c, names, screen)
+	if err != nil || chosen.graph == nil {
+		return err
 	}
 	if r.dryRun {
-		plan := planned(c, g, names, why, left)
-		predict(prog, c, &r.cache, plan)
-		prog.Results().Plan(plan, run.Parallel(c, r.concurrency))
+		plan := chosen.plan(names)
+		predict(prog, chosen.config, &r.cache, plan)
+		prog.Results().Plan(plan, run.Parallel(chosen.config, r.concurrency))
 		return nil
 	}
 	p := &runCall{
-		prog: prog, flags: r, names: names, tier: tier, config: c, graph: g, screen: screen, drawn: drawn,
-		trace: trace, store: record.At(c.Root), job: job, since: since,
-		git: git, taken: taken, stop: stop,
+		selection: chosen, prog: prog, flags: r, names: names, tier: tier, screen: screen, drawn: drawn,
+		trace: trace, store: record.At(chosen.config.Root), git: git, stop: stop,
 	}
 	return p.perform()
+}
+
+// A selection is what a run carries out.
+type selection struct {
+	config *pipeline.Config
+	graph  *pipeline.Graph   // nil: nothing is to be run
+	job    *string           // nil: no job is run, or not all of it
+	taken  *record.Resumed   // of --resume
+	left   *resume.Left      // of --resume
+	since  *record.Affected  // of --affected
+	why    map[string]string // of the affected tasks
+}
+
+// choose selects tasks and tells which the flags leave out.
+func (r *runFlags) choose(prog *program, c *pipeline.Config, names []string, screen *view.Screen) (s selection, err error) {
+	if r.resume != "" {
+		if s.left, err = leftOf(prog, r, c); err != nil {
+			return s, err
+		}
+		c = s.left.Past.Config
+	}
+	s.config, s.job = c, jobOf(c, names)
+	if s.graph, err = selectLeft(prog, c, s.left, names, r.only); err != nil {
+		return s, err
+	}
+	if left := s.left; left != nil {
+		s.taken, s.job = &left.Taken, nil
+		screen.Resumes(left.Taken.Run, left.Past.Status, left.Taken.Passed, left.Unknown, passedAndAgain(left), r.dryRun)
+		if s.graph == nil {
+			screen.Line("Nothing is left to run.")
+			return s, nil
+		}
+	}
+	prog.Messages().Diagnostics(warningsFor(c, s.graph.Tasks(), names))
+	if r.rounds != nil {
+		all := s.graph
+		if s.graph, err = r.rounds.choose(prog, c, all, screen); s.graph == nil || err != nil {
+			return s, err
+		}
+		if s.graph != all {
+			s.job = nil
+		}
+	}
+	if r.affected.asked {
+		r.cache.know(prog, c)
+		if s.graph, s.since, s.why, err = r.affected.choose(prog, c, s.graph, &r.cache, r.only); err != nil {
+			return s, err
+		}
+		screen.Affected(s.since, s.why, r.dryRun)
+		s.job = nil
+	}
+	return s, nil
 }
 
 // warningsFor returns the warnings of PIPELINE.hcl about some tasks, and about those of names that have no
@@ -379,8 +389,9 @@ func jobOf(c *pipeline.Config, names []string) *string {
 	return &name
 }
 
-// planned returns why each task of the graph is in it.
-func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map[string]string, left *resume.Left) []view.Planned {
+// plan returns why each task is selected.
+func (s *selection) plan(names []string) []view.Planned {
+	c, g := s.config, s.graph
 	if len(names) == 0 && c.Job("default") != nil {
 		names = []string{"default"}
 	}
@@ -403,11 +414,11 @@ func planned(c *pipeline.Config, g *pipeline.Graph, names []string, affected map
 	for _, t := range g.Tasks() {
 		reason := cmp.Or(why[t.Name], "needed by "+view.TaskName(neededBy(g, t.Name)))
 		switch {
-		case left != nil && t.Service == nil:
-			reason = whyLeft(left, t.Name)
-		case affected[t.Name] != "":
+		case s.left != nil && t.Service == nil:
+			reason = whyLeft(s.left, t.Name)
+		case s.why[t.Name] != "":
 			reason = "affected"
-		case len(names) == 0 && affected == nil:
+		case len(names) == 0 && s.why == nil:
 			reason = "every task"
 		}
 		plan = append(plan, view.Planned{Task: t, After: g.DependsOn(t.Name), Why: reason})

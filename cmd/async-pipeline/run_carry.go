@@ -25,19 +25,15 @@ import (
 
 // runCall is one run that is carried out and shown.
 type runCall struct {
+	selection
 	prog   *program
 	flags  *runFlags
 	names  []string // as they were typed
 	tier   sandbox.Tier
-	config *pipeline.Config
-	graph  *pipeline.Graph
 	screen *view.Screen
 	drawn  bool   // in a terminal, not as plain lines
 	trace  string // file of --trace; empty: none
 	store  *record.Store
-	job    *string
-	since  *record.Affected                  // of --affected
-	taken  *record.Resumed                   // of --resume
 	git    func(context.Context) *record.Git // see run.AskGit
 	stop   *console.Interrupt                // nil in a round of --watch
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
@@ -19,7 +18,7 @@ import (
 // committed runs the check once more in a copy in which everything is committed, if it asks git what differs and
 // something does. If it passes there, no change of a file can repair the failure, as that of `./generate && git diff
 // --exit-code`, and the result says what to commit. Else the result is r.
-func (q *Request) committed(ctx context.Context, r Result, caches homes.Caches) Result {
+func (q *reproduction) committed(ctx context.Context, r Result) Result {
 	text := failedtask.CleanTail(string(r.output), r.Base.Top, 64<<10)
 	if !asksWhatDiffers(q.Failure.Task.Run) && !printedDifference().MatchString(text) {
 		return r
@@ -33,9 +32,9 @@ func (q *Request) committed(ctx context.Context, r Result, caches homes.Caches) 
 	}
 	q.Progress.Step("it asks git what differs; trying again with everything committed")
 	first := append([]*pipeline.Task{commit(q.Failure.Task)}, q.ahead...)
-	got := q.after(ctx, "gate-committed", first, r.Base, nil, caches)
+	got := q.after(ctx, "gate-committed", first, r.Base, nil)
 	if got.passed && ctx.Err() == nil { // by chance?
-		if again := q.once(ctx, "gate-uncommitted", r.Base, nil, caches); again.passed || again.err != "" {
+		if again := q.once(ctx, "gate-uncommitted", r.Base, nil); again.passed || again.err != "" {
 			got = again
 			got.passed = false
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
-	"github.com/async-pipeline/async-pipeline/hooks/homes"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
@@ -32,14 +31,13 @@ const mostIncluded = 8
 // A search looks for the paths that make the check fail. The check is known to pass without any of paths, and to fail
 // as in the run with all of them.
 type search struct {
-	*Request
-	base   *scratch.Base // has all of paths
-	caches homes.Caches
-	core   *failedtask.Core // with all of paths
-	paths  []string         // topmost ignored files and folders
-	runs   int
-	stop   func() // ends the search; nil: it did not begin
-	fault  error  // no copy could be made; nil: each could
+	*reproduction
+	base  *scratch.Base    // has all of paths
+	core  *failedtask.Core // with all of paths
+	paths []string         // topmost ignored files and folders
+	runs  int
+	stop  func() // ends the search; nil: it did not begin
+	fault error  // no copy could be made; nil: each could
 }
 
 // A cause is what a search found.
@@ -191,7 +189,7 @@ func (s *search) same(got one) bool {
 
 func (s *search) run(ctx context.Context, with []string) one {
 	s.runs++
-	got := s.once(ctx, fmt.Sprintf("gate-ignored-%d", s.runs), s.base, without(s.paths, with), s.caches)
+	got := s.once(ctx, fmt.Sprintf("gate-ignored-%d", s.runs), s.base, without(s.paths, with))
 	if got.fault != nil && ctx.Err() == nil {
 		if s.fault = got.fault; s.stop != nil {
 			s.stop()

@@ -40,7 +40,12 @@ type Request struct {
 	Before   func() []string
 	Log      func(name string) (w io.WriteCloser, rel string, err error) // opens the log of a check
 	Progress *progress.Log
+}
 
+// A reproduction carries out a Request.
+type reproduction struct {
+	Request
+	caches homes.Caches     // that all checks use
 	ahead  []*pipeline.Task // run in each copy before the check
 	checks int              // how often the check ran so far
 }
@@ -65,7 +70,8 @@ type Result struct {
 // again with everything that git ignores. A failure that comes back then is for an agent only if the copy without
 // those files failed too, in another way: the person is told which folders to include. If that copy passed, what git
 // ignores is the cause, and the reason names it.
-func Run(ctx context.Context, q Request) Result {
+func Run(ctx context.Context, request Request) Result {
+	q := &reproduction{Request: request}
 	started, copying := time.Now(), q.Homes.CopyTime()
 	r := q.run(ctx)
 	if r.Reproduction != nil {
@@ -78,7 +84,7 @@ func Run(ctx context.Context, q Request) Result {
 	return r
 }
 
-func (q *Request) run(ctx context.Context) Result {
+func (q *reproduction) run(ctx context.Context) Result {
 	f := q.Failure
 	r := Result{State: fix.NotReproduced, Reproduction: &fix.Reproduction{Result: "different"}, Base: q.Base}
 	r.Reproduction.Signature.Run = f.Signature.With(testreport.Message(f.Log))
@@ -86,6 +92,7 @@ func (q *Request) run(ctx context.Context) Result {
 		return r
 	}
 	caches, note, err := q.Homes.CheckCaches(ctx)
+	q.caches = caches
 	switch {
 	case ctx.Err() != nil:
 		return r.interrupted()
@@ -100,22 +107,22 @@ func (q *Request) run(ctx context.Context) Result {
 	}
 	q.Progress.Step("reproducing in a copy (%snot charged to the budget)", most)
 	r.Since = time.Now()
-	first, ended := q.withoutIgnored(ctx, caches, r)
+	first, ended := q.withoutIgnored(ctx, r)
 	if ended {
 		return first
 	}
-	return q.withIgnored(ctx, caches, r, first)
+	return q.withIgnored(ctx, r, first)
 }
 
 // withoutIgnored tries in copies without what git ignores, once more after the tasks whose outputs are missing there. r is
 // the result so far. ended is whether the reproduction has ended with the result; else it is that of the first try.
-func (q *Request) withoutIgnored(ctx context.Context, caches homes.Caches, r Result) (first Result, ended bool) {
+func (q *reproduction) withoutIgnored(ctx context.Context, r Result) (first Result, ended bool) {
 	q.ahead = q.stale()
-	first = q.series(ctx, "gate", caches, r)
+	first = q.series(ctx, "gate", r)
 	switch first.State {
 	case "":
 		q.reproduced(first)
-		return q.committed(ctx, first, caches), true
+		return q.committed(ctx, first), true
 	case fix.NotReproduced:
 	default:
 		return first, true
@@ -124,13 +131,13 @@ func (q *Request) withoutIgnored(ctx context.Context, caches homes.Caches, r Res
 		stale := q.ahead
 		q.ahead = unmade
 		q.Progress.Step("not reproduced; trying again after %s", english.List(names(unmade), mostLacks))
-		second := q.series(ctx, "gate-after", caches, r)
+		second := q.series(ctx, "gate-after", r)
 		switch {
 		case ctx.Err() != nil:
 			return first.interrupted(), true
 		case second.State == "":
 			q.reproduced(second)
-			return q.committed(ctx, second, caches), true
+			return q.committed(ctx, second), true
 		case second.State == fix.Failed:
 			return second, true
 		}
@@ -140,7 +147,7 @@ func (q *Request) withoutIgnored(ctx context.Context, caches homes.Caches, r Res
 }
 
 // withIgnored tries in copies with all that git ignores, after first, the result without that. r is the result so far.
-func (q *Request) withIgnored(ctx context.Context, caches homes.Caches, r, first Result) Result {
+func (q *reproduction) withIgnored(ctx context.Context, r, first Result) Result {
 	passed := first.Reproduction.Result == "passed"
 	how := "not reproduced"
 	if passed {
@@ -169,7 +176,7 @@ func (q *Request) withIgnored(ctx context.Context, caches homes.Caches, r, first
 	}
 	r.Base = all
 	started := time.Now()
-	second := q.series(ctx, "gate-all", caches, r)
+	second := q.series(ctx, "gate-all", r)
 	switch {
 	case second.State == fix.NotReproduced:
 		if c := second.Reproduction; passed && c.Result == "different" && c.Signature.Copy != nil {
@@ -177,7 +184,7 @@ func (q *Request) withIgnored(ctx context.Context, caches homes.Caches, r, first
 		}
 		return first
 	case second.State == "" && passed:
-		s := &search{Request: q, base: all, caches: caches, core: second.Core, paths: more}
+		s := &search{reproduction: q, base: all, core: second.Core, paths: more}
 		if editedSince(few, all) && !s.run(ctx, nil).passed {
 			switch {
 			case ctx.Err() != nil:
@@ -201,7 +208,7 @@ func (q *Request) withIgnored(ctx context.Context, caches homes.Caches, r, first
 }
 
 // reproduced tells the person that the failure came back, before an agent starts.
-func (q *Request) reproduced(r Result) {
+func (q *reproduction) reproduced(r Result) {
 	q.Progress.Step("reproduced in %s: %s", english.Duration(time.Since(r.Since)), q.Failure.Signature)
 	if c := r.Core; len(c.Others) > 0 {
 		q.Progress.Step("the fix is judged by %s; in some runs and copies failed, and in others not: %s",
@@ -250,7 +257,7 @@ func PointsBack(f *failedtask.Failure, base *scratch.Base, tier sandbox.Tier) st
 // series runs the check until the failure is the same, or until it is clear that it is not. A check that passes is
 // run again, and so is one in which other tests fail: either may be chance. Reproduced is a first run that is the
 // same, or tests that fail in the run and in two copies, the core; else, what differs from copy to copy is flaky.
-func (q *Request) series(ctx context.Context, name string, caches homes.Caches, r Result) Result {
+func (q *reproduction) series(ctx context.Context, name string, r Result) Result {
 	want := q.Failure.Signature
 	repro := *r.Reproduction
 	r.Reproduction = &repro
@@ -260,7 +267,7 @@ func (q *Request) series(ctx context.Context, name string, caches homes.Caches, 
 runs:
 	for n := 1; n <= mostRuns; n++ {
 		started, copying := time.Now(), q.Homes.CopyTime()
-		before, last = last, q.once(ctx, fmt.Sprintf("%s-%d", name, n), r.Base, nil, caches)
+		before, last = last, q.once(ctx, fmt.Sprintf("%s-%d", name, n), r.Base, nil)
 		if ctx.Err() != nil {
 			if n == 1 {
 				r.Reproduction = nil // nothing came of it
@@ -353,20 +360,16 @@ type one struct {
 
 // once runs the check in a fresh copy of base without some paths, after the tasks that are to run ahead. Where these
 // do not pass, the check runs without them, in another copy.
-func (q *Request) once(
-	ctx context.Context, name string, base *scratch.Base, without []string, caches homes.Caches,
-) one {
-	r := q.after(ctx, name, q.ahead, base, without, caches)
+func (q *reproduction) once(ctx context.Context, name string, base *scratch.Base, without []string) one {
+	r := q.after(ctx, name, q.ahead, base, without)
 	if r.alone && ctx.Err() == nil {
 		q.Progress.Step("%s; trying without it", r.err)
-		r = q.after(ctx, name+"-alone", nil, base, without, caches)
+		r = q.after(ctx, name+"-alone", nil, base, without)
 	}
 	return r
 }
 
-func (q *Request) after(
-	ctx context.Context, name string, ahead []*pipeline.Task, base *scratch.Base, without []string, caches homes.Caches,
-) one {
+func (q *reproduction) after(ctx context.Context, name string, ahead []*pipeline.Task, base *scratch.Base, without []string) one {
 	f := q.Failure
 	c, err := q.Homes.Copy(ctx, base, "check", false)
 	if err != nil {
@@ -376,7 +379,7 @@ func (q *Request) after(
 	if err := q.Homes.Copying(func() error { return c.Remove(without) }); err != nil {
 		return one{err: err.Error(), fault: err}
 	}
-	box, err := q.Homes.CheckBox(base, c, caches)
+	box, err := q.Homes.CheckBox(base, c, q.caches)
 	if err != nil {
 		return one{err: err.Error(), fault: err}
 	}

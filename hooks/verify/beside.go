@@ -40,7 +40,7 @@ func (q *Request) timeForMore() bool {
 
 // both runs both parts at the same time, where it may. An outcome that is nil does not count: the part has to run
 // alone.
-func (q *Request) both(ctx context.Context, p, o part) (proposed, original *outcome) {
+func (q *verification) both(ctx context.Context, p, o part) (proposed, original *outcome) {
 	if ctx.Err() != nil || !q.sideBySide(p, o) {
 		return nil, nil
 	}

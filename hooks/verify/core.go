@@ -26,7 +26,7 @@ const (
 const mostNamed = 3
 
 // compare sets the names of tests that the check told, and reports whether it counts as passed although it failed.
-func (o *outcome) compare(q *Request, got *record.Task, p part) bool {
+func (o *outcome) compare(q *verification, got *record.Task, p part) bool {
 	o.tests = q.Core.Judge(got, o.results)
 	if o.tests == nil {
 		return false
@@ -41,7 +41,7 @@ func (o *outcome) compare(q *Request, got *record.Task, p part) bool {
 
 // twice completes a part whose first try ended as o: where all tests of the core pass and others broke, it runs once
 // more, and only what broke in both tries counts. A part that another task failed in is not repeated.
-func (q *Request) twice(ctx context.Context, p part, o *outcome) *outcome {
+func (q *verification) twice(ctx context.Context, p part, o *outcome) *outcome {
 	if o.reason.Code != checkFailed || o.failed.Name != q.Failure.Task.Name || o.tests == nil || len(o.tests.Failing) > 0 {
 		return o
 	}
@@ -63,7 +63,7 @@ func (q *Request) twice(ctx context.Context, p part, o *outcome) *outcome {
 
 // unseen tells which tests of the core a check that failed does not name as passed, if there are any. The check ran as p, and
 // ended as original; asked is what go test said when it was asked by name.
-func (q *Request) unseen(ctx context.Context, r *Result, p part, original, asked *outcome) fix.Reason {
+func (q *verification) unseen(ctx context.Context, r *Result, p part, original, asked *outcome) fix.Reason {
 	seen := original.results.And(testreport.Results{Passed: asked.results.Passed})
 	left := seen.Unseen(q.Core.Tests)
 	if named := q.byName(ctx, r, p, left); named != nil && named.reason.None() {
@@ -79,7 +79,7 @@ func (q *Request) unseen(ctx context.Context, r *Result, p part, original, asked
 // lost tells which tests of the core a check that passed did not run, if there are any, and the verdict then. Where they are
 // made from a list in production code, other tests may have taken their place, and as many run as before. A runner that
 // names no test that passed is asked to; one that cannot be asked is believed. p, original and asked are as for unseen.
-func (q *Request) lost(ctx context.Context, r *Result, p part, original, asked *outcome) (verdict string, why fix.Reason) {
+func (q *verification) lost(ctx context.Context, r *Result, p part, original, asked *outcome) (verdict string, why fix.Reason) {
 	f := q.Failure
 	core := q.Core.Tests
 	if len(asked.checks) > 0 {
@@ -125,7 +125,7 @@ func (q *Request) lost(ctx context.Context, r *Result, p part, original, asked *
 
 // byName has the check name also the tests that pass, in a copy of its own, if some of left are not seen and its runner
 // names only those that fail. It returns nil where that is not so.
-func (q *Request) byName(ctx context.Context, r *Result, p part, left []string) *outcome {
+func (q *verification) byName(ctx context.Context, r *Result, p part, left []string) *outcome {
 	t := naming(q.Failure.Task, left)
 	if t == nil {
 		return nil
@@ -194,7 +194,7 @@ func union(a, b []string) []string {
 }
 
 // together returns what two parts that count as passed told of tests; nil: nothing that the verdict does not say.
-func (q *Request) together(a, b *outcome) *fix.TestResults {
+func (q *verification) together(a, b *outcome) *fix.TestResults {
 	var all fix.TestResults
 	for _, o := range []*outcome{a, b} {
 		if o.tests != nil {

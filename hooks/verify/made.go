@@ -20,7 +20,7 @@ const (
 // askedChecks is checkFiles with what make says of the check's commands, in a copy of the base without the patch. It
 // is asked only where it matters: when the patch changes compiled sources that do not look like the check's. Without
 // an answer the Makefile is read as text.
-func (q *Request) askedChecks(ctx context.Context) *checkfile.Checks {
+func (q *verification) askedChecks(ctx context.Context) *checkfile.Checks {
 	scope := q.scope()
 	checks := q.checkFiles(scope)
 	open := func(c patch.Change) bool { return lang.ByPath(c.Path) == "c" && checks.Class(c.Path) == 0 }
@@ -32,7 +32,7 @@ func (q *Request) askedChecks(ctx context.Context) *checkfile.Checks {
 	return q.checkFiles(scope)
 }
 
-func (q *Request) askMake(ctx context.Context, asked []checkfile.MakeDatabase) (said []checkfile.MakeDatabase) {
+func (q *verification) askMake(ctx context.Context, asked []checkfile.MakeDatabase) (said []checkfile.MakeDatabase) {
 	ctx, cancel := context.WithTimeout(ctx, maxAskTime)
 	defer cancel()
 	kept, _, err := q.Homes.CheckCaches(ctx)

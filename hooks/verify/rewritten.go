@@ -69,7 +69,7 @@ func (c checkFiles) changed(file string, was, now *patch.File) []string {
 }
 
 // changedItself tells which check files the check changed while it ran as p and ended as o, if there are any.
-func (q *Request) changedItself(ctx context.Context, p part, o *outcome) fix.Reason {
+func (q *verification) changedItself(ctx context.Context, p part, o *outcome) fix.Reason {
 	if len(o.rewritten) == 0 {
 		return fix.Reason{}
 	}

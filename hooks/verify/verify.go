@@ -71,8 +71,12 @@ type Request struct {
 
 	Number  int // of the attempt: names the logs
 	Changes []patch.Change
+}
 
-	noSpace *atomic.Bool // a disk was full; set by parts that run at the same time
+// A verification carries out a Request, in which Core is set.
+type verification struct {
+	Request
+	noSpace atomic.Bool // a disk was full; set by parts that run at the same time
 }
 
 // A Result is the verdict on a patch, with the checks that led to it.
@@ -142,19 +146,19 @@ func (r *Result) Fingerprint() string {
 
 // Run verifies a patch: (a) as proposed; (b) if (a) passes, with every check file restored. Where sideBySide permits
 // it, (b) is begun with (a).
-func Run(ctx context.Context, q Request) Result {
+func Run(ctx context.Context, request Request) Result {
+	q := &verification{Request: request}
+	if q.Core == nil {
+		q.Core = failedtask.NewCore(q.Failure)
+	}
 	started, copying := time.Now(), q.Homes.CopyTime()
-	q.noSpace = &atomic.Bool{}
 	r := q.verify(ctx)
 	r.NoSpace = q.noSpace.Load()
 	r.Checks.DurationMS = new((time.Since(started) - (q.Homes.CopyTime() - copying)).Milliseconds())
 	return r
 }
 
-func (q *Request) verify(ctx context.Context) Result {
-	if q.Core == nil {
-		q.Core = failedtask.NewCore(q.Failure)
-	}
+func (q *verification) verify(ctx context.Context) Result {
 	checks := q.askedChecks(ctx)
 	r := Result{
 		Verdict: Unverified, Flags: q.flags(checks),
@@ -206,7 +210,7 @@ func (q *Request) verify(ctx context.Context) Result {
 
 // proof looks for the tests that had failed among those that passed: a check may pass because it no longer runs them.
 // The check ran as p, and ended as original.
-func (q *Request) proof(ctx context.Context, r *Result, p part, original *outcome) (verdict string, why fix.Reason) {
+func (q *verification) proof(ctx context.Context, r *Result, p part, original *outcome) (verdict string, why fix.Reason) {
 	f := q.Failure
 	how, failed := f.Signature, original.failedByOthers
 	if failed {
@@ -246,7 +250,7 @@ func (q *Request) proof(ctx context.Context, r *Result, p part, original *outcom
 
 // askGo asks go test by name for the tests that had failed, with the original checks, in a copy of its own: a plain
 // `go test` prints ok for a package whose tests ended early. why tells what is not proven.
-func (q *Request) askGo(ctx context.Context, p part) (o *outcome, why fix.Reason) {
+func (q *verification) askGo(ctx context.Context, p part) (o *outcome, why fix.Reason) {
 	argv, tests := q.goTest()
 	if argv == nil || len(q.Failure.Task.Run.Shell.Secrets) > 0 {
 		return &outcome{}, fix.Reason{}
@@ -314,7 +318,7 @@ type part struct {
 }
 
 // copy runs a part while no other runs.
-func (q *Request) copy(ctx context.Context, p part) *outcome {
+func (q *verification) copy(ctx context.Context, p part) *outcome {
 	o := &outcome{noTime: ctx.Err() != nil || q.Budget != nil && q.Budget.Left() == 0}
 	if o.noTime {
 		return o.end(q, budget.ErrWallClock)
@@ -331,12 +335,12 @@ func (q *Request) copy(ctx context.Context, p part) *outcome {
 }
 
 // begins tells the person which check begins.
-func (q *Request) begins(p part, t *pipeline.Task) {
+func (q *verification) begins(p part, t *pipeline.Task) {
 	q.Progress.Step("verifying %s: %s", p.what, t.Name)
 }
 
 // end sets the reason.
-func (o *outcome) end(q *Request, err error) *outcome {
+func (o *outcome) end(q *verification, err error) *outcome {
 	switch {
 	case o.noTime && (err != nil || o.failed != nil):
 		o.reason, o.failed, o.feedback = fix.Reason{Code: noTime}, nil, ""
@@ -352,7 +356,7 @@ func (o *outcome) end(q *Request, err error) *outcome {
 }
 
 // wall returns a context that ends with the wall clock, which did not run until now.
-func (q *Request) wall(ctx context.Context) (context.Context, context.CancelFunc) {
+func (q *verification) wall(ctx context.Context) (context.Context, context.CancelFunc) {
 	if q.Budget == nil {
 		return context.WithCancel(ctx)
 	}
@@ -368,7 +372,7 @@ type place struct {
 }
 
 // place makes the copy in the folder name. The caller closes it, if there is no error.
-func (q *Request) place(ctx context.Context, name string, changes []patch.Change) (_ *place, err error) {
+func (q *verification) place(ctx context.Context, name string, changes []patch.Change) (_ *place, err error) {
 	at := &place{close: func() {}}
 	later := func(remove func() error) {
 		before := at.close
@@ -402,7 +406,7 @@ func (q *Request) place(ctx context.Context, name string, changes []patch.Change
 }
 
 // checks runs the tasks of a part in its copy. begins is told each that begins.
-func (q *Request) checks(ctx context.Context, p part, at *place, begins func(part, *pipeline.Task)) *outcome {
+func (q *verification) checks(ctx context.Context, p part, at *place, begins func(part, *pipeline.Task)) *outcome {
 	o := &outcome{}
 	err := o.run(ctx, q, p, at, begins)
 	o.noTime = ctx.Err() != nil
@@ -414,7 +418,7 @@ func (q *Request) checks(ctx context.Context, p part, at *place, begins func(par
 	return o.end(q, err)
 }
 
-func (o *outcome) run(ctx context.Context, q *Request, p part, at *place, begins func(part, *pipeline.Task)) error {
+func (o *outcome) run(ctx context.Context, q *verification, p part, at *place, begins func(part, *pipeline.Task)) error {
 	for _, t := range p.tasks {
 		begins(p, t)
 		tail := &failedtask.Tail{}
@@ -445,12 +449,12 @@ func (o *outcome) run(ctx context.Context, q *Request, p part, at *place, begins
 	return nil
 }
 
-func (q *Request) tidy(remove func() error) {
+func (q *verification) tidy(remove func() error) {
 	q.Progress.Tidy(func() error { return q.Homes.Copying(remove) })
 }
 
 // check runs one task, within the wall clock, and returns the path of its log; nil: none is kept.
-func (q *Request) check(
+func (q *verification) check(
 	ctx context.Context, name string, t *pipeline.Task, box sandbox.Box, tail io.Writer,
 ) (got record.Task, rel *string, err error) {
 	if q.Log == nil {

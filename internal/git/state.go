@@ -8,18 +8,16 @@ import (
 	"crypto/sha1" //nolint:gosec // git's object ids
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // Head returns the commit and the branch; both empty before the first commit, branch empty when detached.
@@ -231,7 +229,7 @@ func (r *Repo) same(ctx context.Context, ids map[string]string, off []setting) (
 			}
 			out, err := call{dir: r.Top, config: off, timeout: long, args: []string{"hash-object", "--", name}}.run(ctx)
 			switch _, there := os.Lstat(filepath.Join(r.Top, name)); {
-			case gone(there):
+			case unixat.IsNotExist(there):
 				continue
 			case err != nil:
 				return nil, nil, err
@@ -262,7 +260,7 @@ func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	info, err := os.Lstat(filepath.Join(r.Top, name))
-	if gone(err) {
+	if unixat.IsNotExist(err) {
 		return false, nil
 	} else if err != nil {
 		return false, err
@@ -271,9 +269,6 @@ func (r *Repo) untouched(ctx context.Context, name string) (bool, error) {
 	return string(m[1]) == strconv.FormatInt(at.Unix(), 10) && string(m[2]) == strconv.Itoa(at.Nanosecond()) &&
 		string(m[3]) == strconv.FormatInt(info.Size(), 10), nil
 }
-
-// gone reports whether an error says that a file is not there. People and programs change the tree while it is looked at.
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
 // blob returns git's object id of a file as it is (of a symlink, of its text), or "" of something else and of a file that
 // is gone; digits says which hash.
@@ -292,7 +287,7 @@ func blob(file string, digits int) (string, error) {
 		return "", nil
 	}
 	switch {
-	case gone(err):
+	case unixat.IsNotExist(err):
 		return "", nil
 	case err != nil:
 		return "", err

@@ -13,12 +13,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/digest"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // Largest files that are read back, in bytes: a record from elsewhere must not fill the memory.
@@ -43,7 +45,7 @@ func put(path string, data []byte, sync bool) error {
 		}
 		return SyncDir(dir)
 	}
-	f, err := os.CreateTemp(dir, ".tmp-*") // 0600; the leading dot keeps it from being taken for a record
+	f, err := os.CreateTemp(dir, tempPrefix+"*") // 0600; the leading dot keeps it from being taken for a record
 	if err != nil {
 		return err
 	}
@@ -56,6 +58,14 @@ func put(path string, data []byte, sync bool) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+const tempPrefix = ".tmp-"
+
+// IsTemp reports whether a name is that of a file which Write, without sync, has not written in full.
+func IsTemp(name string) bool {
+	digits, ok := strings.CutPrefix(name, tempPrefix)
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // Create makes a new regular file of mode 0600. os.OpenFile would first try whether it can be polled, which is most of
@@ -220,7 +230,7 @@ func WriteJSON(path string, v any, sync bool) error {
 func NoLinks(paths ...string) error {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		if unixat.IsNotExist(err) {
 			continue
 		}
 		if err != nil {

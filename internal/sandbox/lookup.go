@@ -5,13 +5,14 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // Exit codes of a program that could not be run, the same as those of a shell.
@@ -58,7 +59,7 @@ func find(name, dir string, env []string) (string, error) {
 		if err == nil {
 			return path, nil
 		}
-		if refused == nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		if refused == nil && !unixat.IsNotExist(err) {
 			refused = cannotRun(path, err)
 		}
 	}
@@ -98,7 +99,7 @@ func cannotRun(name string, err error) error {
 		reason = errno.Error()
 	}
 	code := codeNotExecutable
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if unixat.IsNotExist(err) {
 		code, reason = codeNotFound, "no such file"
 	}
 	return &missing{code, fmt.Sprintf("async-pipeline: %s: %s", name, reason)}

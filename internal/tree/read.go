@@ -145,9 +145,6 @@ func (h *worker) addLink(f *folder, name, path string, at int) error {
 	return nil
 }
 
-// vanished reports whether an error means that a path no longer exists.
-func vanished(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
-
 // isResourceLimit reports whether an error is due to a limit of this process, not to the file.
 func isResourceLimit(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)

@@ -330,7 +330,7 @@ func (h *worker) openFolder(f *folder) error {
 // openFailed records why a path could not be opened.
 func (h *worker) openFailed(path string, err error) error {
 	switch {
-	case vanished(err):
+	case unixat.IsNotExist(err):
 		return nil
 	case isResourceLimit(err):
 		return &fs.PathError{Op: "open", Path: path, Err: err}

@@ -1,13 +1,20 @@
-// Package unixat has system calls that read what is in an open folder. They are those of x/sys/unix, and are repeated where
-// a signal ended them: a file system in user space (FUSE) or on a network may return EINTR although Go's signals ask the
-// kernel to go on, and the file would be taken for one that cannot be read.
+// Package unixat has system calls that read what is in an open folder, and tells what an error of one means. The calls are
+// those of x/sys/unix, and are repeated where a signal ended them: a file system in user space (FUSE) or on a network may
+// return EINTR although Go's signals ask the kernel to go on, and the file would be taken for one that cannot be read.
 package unixat
 
 import (
 	"errors"
+	"io/fs"
 
 	"golang.org/x/sys/unix"
 )
+
+// IsNotExist reports whether an error means that a path leads nowhere: a name on it is not there, or stands for something
+// else than a folder. errors.Is(err, fs.ErrNotExist) is only the first.
+func IsNotExist(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
+}
 
 // Open opens a name in a folder for reading. It does not follow a link as the last component.
 func Open(dir int, name string, flags int) (int, error) {

@@ -45,3 +45,17 @@ func TestReads(t *testing.T) {
 		t.Errorf("at the end: %d bytes, %v", n, err)
 	}
 }
+
+func TestIsNotExist(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{file: false, file + "s": true, filepath.Join(file, "below"): true, strings.Repeat("a", 300): false} {
+		_, err := os.Lstat(path)
+		if got := IsNotExist(err); got != want {
+			t.Errorf("%q: %t for %v", path, got, err)
+		}
+	}
+}

@@ -111,14 +111,13 @@ func sees(t *pipeline.Task) files.Scope {
 // inputs = auto patterns of all that they read the last times they passed, as far as the cache in dir knows it; an empty dir
 // is none. describe is Cache.Describe.
 func Know(c *pipeline.Config, dir string, describe func(*pipeline.Task) (Task, error)) {
-	s := store{dir: dir}
 	for _, t := range c.Tasks {
 		t.Programs = programsIn(c.Root, t, describe)
 		if !t.Auto || dir == "" {
 			continue
 		}
 		t.Seen = nil
-		for _, set := range s.readSets(t.Name) {
+		for _, set := range readSetsOf(dir, t.Name) {
 			t.Seen = append(t.Seen, set.Patterns()...)
 		}
 	}

@@ -1,13 +1,11 @@
-// Package cache stores what tasks that passed made and printed, and finds it again by what they were made of. A task
+// Package cache finds out what tasks are made of, and takes from a store what those that passed made and printed. A task
 // with inputs is one Action of the Remote Execution API v2: its command, its built environment, its directory, its
 // inputs and the outputs of what it depends on as one Directory, the programs it runs, the platform, its name. The digest of
 // that is its key. Timeout, retry, description, absolute paths, other tasks and its own outputs are not in it.
 //
-// The store may be deleted at any moment, also while a run is at work; the worst is that a task runs again. What is
-// read is compared with its digest: a damaged entry is a miss.
+// Its folder may be deleted at any moment, also while a run is at work; the worst is that a task runs again. The results are
+// in cas/ and actions/, which package store describes. Besides there is:
 //
-//	cas/<2 hex>/<sha256>    blobs by content: outputs, logs, Directory messages
-//	actions/<2 hex>/<key>   a result: its sha256 in hexadecimal, a line end, an ActionResult; written last
 //	baselines/<task>.json   of what the last pass of a task was made, to say why a later run misses; each list of
 //	                        arguments of run TASK -- ARGS has its own
 //	baselines/<task>.left   what runs of the task made since then whose result was not stored, with digests
@@ -49,6 +47,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/store"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -69,15 +68,15 @@ type Cache struct {
 	// CheckInputs fills in Entry.Undeclared of all tasks with patterns, not only of those with strict = true.
 	CheckInputs bool
 
-	once     sync.Once
-	store    store
-	key      []byte // of hashed
-	err      error  // of the store
-	programs programs
-	tools    tools
-	passes   passes
-	serves   bool                   // there are services
-	sets     map[string][]reads.Set // of tasks with inputs = auto, by name, the newest first
+	once      sync.Once
+	store     store.Store
+	baselines baselines
+	key       []byte // of hashed
+	err       error  // of the store
+	programs  programs
+	tools     tools
+	serves    bool                   // there are services
+	sets      map[string][]reads.Set // of tasks with inputs = auto, by name, the newest first
 
 	mu     sync.Mutex // guards what follows
 	memory files.Memory
@@ -175,18 +174,21 @@ func (c *Cache) open() error {
 		if c.err = Unfit(c.Config.Root, c.Dir); c.err != nil {
 			return
 		}
-		c.store.looks = c.Peek
-		c.store.dir, c.store.root, c.store.tree = c.Dir, c.Config.Root, treeFolder(c.Config.Root, c.Dir)
-		c.key, c.err = c.store.open(!c.Peek)
-		c.memory = files.Memory{Cache: c.Dir, Dir: cmp.Or(c.store.tree, c.Dir), Root: c.Config.Root, Hides: c.hides}
+		c.store.Dir, c.store.Looks = c.Dir, c.Peek
+		c.baselines = baselines{store: &c.store, root: c.Config.Root, tree: treeFolder(c.Config.Root, c.Dir)}
+		if c.err = cmp.Or(c.store.NoLinks(), c.baselines.noLinks()); c.err == nil {
+			c.key, c.err = secretKey(&c.store, !c.Peek)
+			c.baselines.key = c.key
+		}
+		c.memory = files.Memory{Cache: c.Dir, Dir: cmp.Or(c.baselines.tree, c.Dir), Root: c.Config.Root, Hides: c.hides}
 		c.sets = map[string][]reads.Set{}
 		var named, wanted []files.Pattern
 		for _, t := range c.Config.Tasks {
 			of := scopeOf(t)
 			if t.Auto {
-				c.sets[t.Name] = c.store.readSets(t.Name)
+				c.sets[t.Name] = readSetsOf(c.Dir, t.Name)
 				if !c.Peek {
-					c.store.touch(c.store.readsPath(t.Name))
+					store.Touch(readsPath(c.Dir, t.Name))
 				}
 				for _, s := range c.sets[t.Name] {
 					of.In = append(of.In, files.ParseAll(s.Patterns())...)
@@ -203,8 +205,7 @@ func (c *Cache) open() error {
 		c.programs.load(filepath.Join(c.Dir, "programs.json"))
 		c.tools.load(filepath.Join(c.Dir, "tools.json"))
 		c.tools.now = map[string]*answer{}
-		c.passes.load(filepath.Join(c.memory.Dir, "passes.json"))
-		c.passes.store = &c.store
+		c.baselines.passes.load(filepath.Join(c.memory.Dir, "passes.json"))
 	})
 	return c.err
 }
@@ -266,7 +267,7 @@ func (c *Cache) foresee(e *Entry) {
 	if len(e.task.Outputs) == 0 || c.asMade(e.view, e) {
 		return
 	}
-	last := c.last(e.task)
+	last := c.baselines.last(e.task)
 	if why := lost(e.view, e, last); why != "" {
 		e.Result, e.Why = Miss, []string{why}
 		return
@@ -345,7 +346,7 @@ func (c *Cache) lookIn(ctx context.Context, v *files.View, e *Entry, d Task, set
 		if err != nil {
 			return nil, err
 		}
-		found, err := reapi.Result{}, errAbsent
+		found, err := reapi.Result{}, store.ErrAbsent
 		if !c.Force {
 			found, err = c.find(v, e.task, made.Key)
 		}
@@ -465,7 +466,7 @@ func (c *Cache) leaves(e *Entry, there []reapi.File) {
 	made := madeSince(e, there, nil)
 	maps.DeleteFunc(made, func(p, _ string) bool { return c.hides(p) })
 	if len(made) > 0 {
-		_ = c.store.putLeft(e.task.Name, united(c.store.left(e.task.Name), made)) // without it these files are kept
+		_ = c.baselines.putLeft(e.task.Name, united(c.baselines.left(e.task.Name), made)) // without it these files are kept
 	}
 }
 
@@ -506,19 +507,19 @@ var errExpired = errors.New("it expired")
 
 // find returns the result of a key, with all that is needed to use it.
 func (c *Cache) find(v *files.View, t *pipeline.Task, key string) (reapi.Result, error) {
-	r, err := c.store.action(key)
+	r, err := c.store.Action(key)
 	if err != nil {
 		return r, err
 	}
 	if t.Cache.TTL > 0 && time.Since(time.Unix(r.Made, 0)) > t.Cache.TTL {
 		return r, errExpired
 	}
-	if r.Log.Size > 0 && !c.store.has(r.Log) {
-		return r, errDamaged
+	if r.Log.Size > 0 && !c.store.Has(r.Log) {
+		return r, store.ErrDamaged
 	}
 	for _, f := range r.Beside {
-		if !c.store.has(f.Digest) {
-			return r, errDamaged
+		if !c.store.Has(f.Digest) {
+			return r, store.ErrDamaged
 		}
 	}
 	for _, f := range r.Files {
@@ -532,8 +533,8 @@ func (c *Cache) find(v *files.View, t *pipeline.Task, key string) (reapi.Result,
 		if t.Cache.NoOutputs {
 			return r, fmt.Errorf("output %s is not as the task made it, and is not stored", f.Path)
 		}
-		if !c.store.has(f.Digest) {
-			return r, errDamaged
+		if !c.store.Has(f.Digest) {
+			return r, store.ErrDamaged
 		}
 	}
 	return r, nil
@@ -543,11 +544,11 @@ func (c *Cache) find(v *files.View, t *pipeline.Task, key string) (reapi.Result,
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.store.dir == "" || c.Peek || c.err != nil || !c.memory.Known() {
+	if c.store.Dir == "" || c.Peek || c.err != nil || !c.memory.Known() {
 		return nil
 	}
-	if err := c.store.makeTree(); err != nil {
+	if err := c.baselines.makeTree(); err != nil {
 		return err
 	}
-	return errors.Join(c.memory.Save(), c.programs.save(), c.tools.save(), c.passes.save())
+	return errors.Join(c.memory.Save(), c.programs.save(), c.tools.save(), c.baselines.passes.save())
 }

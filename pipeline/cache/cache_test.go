@@ -349,7 +349,7 @@ func TestTooLarge(t *testing.T) {
 	e := c.Look(t.Context(), p.config.Tasks[0])
 	e.Beside = map[string]string{"patch": filepath.Join(root, ".async", "patch")}
 	p.write(".async/patch", "")
-	must(t, os.Truncate(e.Beside["patch"], limitBlob+1))
+	must(t, os.Truncate(e.Beside["patch"], 64<<20+1))
 	c.Ran(e.task)
 	must(t, c.Store(t.Context(), e, filepath.Join(root, ".async/log"), 0))
 	if !strings.Contains(e.NotStored, "has 64.0 MiB, and at most 64.0 MiB can be stored") {

@@ -14,6 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/store"
 )
 
 // Old results go, then what nothing needs; what is not the cache's own stays, and what stays is still a hit.
@@ -42,7 +43,7 @@ func TestCollect(t *testing.T) {
 	for _, name := range []string{old[0], gone} {
 		must(t, os.Chtimes(name, time.Now(), time.Now().Add(-2*MaxAge)))
 	}
-	later := time.Now().Add(2 * young)
+	later := time.Now().Add(2 * store.Young)
 	would, err := Collect(p.dir, later, MaxAge, MaxBytes, true)
 	must(t, err)
 	if !fileExists(old[0]) {
@@ -75,11 +76,11 @@ func TestCollect(t *testing.T) {
 func TestCollectWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")
-	s := &store{dir: dir}
-	_, err := s.open(true)
+	s := &baselines{store: &store.Store{Dir: dir}}
+	_, err := secretKey(s.store, true)
 	must(t, err)
-	must(t, s.putReadSet("old", reads.Set{Files: []string{"a"}}))
-	must(t, s.putReadSet("new", reads.Set{Files: []string{"a"}}))
+	must(t, putReadSet(dir, "old", reads.Set{Files: []string{"a"}}))
+	must(t, putReadSet(dir, "new", reads.Set{Files: []string{"a"}}))
 	must(t, s.putLeft("old", map[string]string{"out": "x"}))
 	must(t, s.putLeft("new", map[string]string{"out": "x"}))
 	write := func(name, text string) string {
@@ -88,9 +89,9 @@ func TestCollectWhatIsForgotten(t *testing.T) {
 		return at
 	}
 	key := write(process.TempName(keyPrefix), "")
-	gone := []string{s.readsPath("old"), s.leftPath("old"), key}
+	gone := []string{readsPath(dir, "old"), s.leftPath("old"), key}
 	kept := []string{
-		s.readsPath("new"), s.leftPath("new"), write("key-notes", ""), write("reads/notes.json", `{"lane": 1}`),
+		readsPath(dir, "new"), s.leftPath("new"), write("key-notes", ""), write("reads/notes.json", `{"lane": 1}`),
 		write("baselines/notes.left", "over from lunch"), filepath.Join(dir, "key"),
 	}
 	for _, at := range append(slices.Clone(gone), kept[2:]...) {
@@ -120,66 +121,18 @@ func TestReadsInUse(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Auto: true})
-	s := &store{dir: p.dir}
-	must(t, s.putReadSet("t", reads.Set{Files: []string{"a"}}))
+	must(t, putReadSet(p.dir, "t", reads.Set{Files: []string{"a"}}))
 	old := time.Now().Add(-2 * MaxAge)
 	for _, peek := range []bool{true, false} {
-		must(t, os.Chtimes(s.readsPath("t"), old, old))
+		must(t, os.Chtimes(readsPath(p.dir, "t"), old, old))
 		c := p.cache(func(c *Cache) { c.Peek = peek })
 		must(t, c.open())
 		must(t, c.Close())
 		_, err := Collect(p.dir, time.Now(), MaxAge, MaxBytes, peek)
 		must(t, err)
-		if info, err := os.Stat(s.readsPath("t")); err != nil || info.ModTime().Equal(old) != peek {
+		if info, err := os.Stat(readsPath(p.dir, "t")); err != nil || info.ModTime().Equal(old) != peek {
 			t.Errorf("peek %v: %v, %v", peek, info, err)
 		}
-	}
-}
-
-// The newest results stay, within the limit; a blob stays that one of them or a baseline needs, or that is young.
-func TestChoose(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	before := func(d time.Duration) time.Time { return now.Add(-d) }
-	all := &holdings{
-		results: []held{
-			{path: "second", size: 1, at: before(2 * time.Hour), need: []string{"b", "c"}},
-			{path: "first", size: 1, at: before(time.Hour), need: []string{"a", "b"}},
-			{path: "old", size: 1, at: before(48 * time.Hour), need: []string{"a"}},
-			{path: "damaged", size: 1, at: before(time.Minute)},
-		},
-		blobs: map[string]held{},
-	}
-	for _, name := range []string{"a", "b", "c", "input", "orphan"} {
-		all.blobs[name] = held{path: name, size: 10, at: before(3 * time.Hour)}
-	}
-	all.blobs["fresh"] = held{path: "fresh", size: 10, at: before(time.Minute)}
-	used := map[string]bool{"input": true}
-	for _, tt := range []struct {
-		what  string
-		limit int64
-		gone  string
-		left  int64
-	}{
-		{"all fit", 100, "damaged old orphan", 10 + 21 + 11 + 10},
-		{"one fits", 31, "damaged second old c orphan", 10 + 21 + 10},
-		{"none fits", 0, "damaged first second old a b c orphan", 10 + 10},
-	} {
-		got := choose(all, used, now, 24*time.Hour, tt.limit)
-		var names []string
-		for _, f := range got.results {
-			names = append(names, f.path)
-		}
-		slices.SortFunc(got.blobs, func(a, b held) int { return strings.Compare(a.path, b.path) })
-		for _, f := range got.blobs {
-			names = append(names, f.path)
-		}
-		if gone := strings.Join(names, " "); gone != tt.gone || got.left != tt.left {
-			t.Errorf("%s: gone %s, left %d; want %s, %d", tt.what, gone, got.left, tt.gone, tt.left)
-		}
-	}
-	if len(used) != 1 {
-		t.Error("what is used was changed")
 	}
 }
 
@@ -228,43 +181,23 @@ func TestTTL(t *testing.T) {
 // What goes with a result is kept as long as the result, and a result without it is a miss.
 func TestBeside(t *testing.T) {
 	t.Parallel()
-	s := &store{dir: t.TempDir()}
-	_, err := s.open(true)
+	c := &Cache{}
+	c.store.Dir = t.TempDir()
+	log, err := c.store.Put([]byte("log"))
 	must(t, err)
-	log, err := s.put([]byte("log"))
-	must(t, err)
-	patch, err := s.put([]byte("patch"))
+	patch, err := c.store.Put([]byte("patch"))
 	must(t, err)
 	key := reapi.DigestOf([]byte("key")).Hash
-	must(t, s.putAction(key, reapi.Result{Log: log, Beside: []reapi.File{{Path: "patch", Digest: patch}}, Run: "r", Made: time.Now().Unix()}))
-	c := &Cache{}
-	c.store.dir = s.dir
+	must(t, c.store.PutAction(key, reapi.Result{Log: log, Beside: []reapi.File{{Path: "patch", Digest: patch}}, Run: "r", Made: time.Now().Unix()}))
 	if _, err := c.find(nil, &pipeline.Task{}, key); err != nil {
 		t.Errorf("find: %v", err)
 	}
-	if _, err := Collect(s.dir, time.Now().Add(2*young), MaxAge, MaxBytes, false); err != nil || !s.has(patch) {
+	if _, err := Collect(c.store.Dir, time.Now().Add(2*store.Young), MaxAge, MaxBytes, false); err != nil || !c.store.Has(patch) {
 		t.Errorf("the patch of a result was removed, %v", err)
 	}
-	must(t, os.Remove(s.blob(patch.Hash)))
+	must(t, os.Remove(filepath.Join(c.store.Dir, "cas", patch.Hash[:2], patch.Hash)))
 	if _, err := c.find(nil, &pipeline.Task{}, key); err == nil {
 		t.Error("a result without its patch is a hit")
-	}
-}
-
-// A result that somebody else stored writes nothing in .git or .async.
-func TestHostileResult(t *testing.T) {
-	t.Parallel()
-	s := &store{dir: filepath.Join(t.TempDir(), "cache")}
-	key := strings.Repeat("a", 64)
-	for _, p := range []string{".git/hooks/x", "sub/.git/config", ".async/run.lock"} {
-		must(t, s.putAction(key, reapi.Result{Log: reapi.DigestOf(nil), Files: []reapi.File{{Path: p, Digest: reapi.DigestOf(nil)}}}))
-		if _, err := s.action(key); !errors.Is(err, errDamaged) {
-			t.Errorf("%s: %v", p, err)
-		}
-	}
-	must(t, s.putAction(key, reapi.Result{Log: reapi.DigestOf(nil), Files: []reapi.File{{Path: "git/x", Digest: reapi.DigestOf(nil)}}}))
-	if _, err := s.action(key); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -351,5 +284,32 @@ func TestRestoreInTheWay(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Who only looks removes nothing, damaged or not.
+func TestLookingRemovesNothing(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, t.TempDir(), filepath.Join(t.TempDir(), "cache"), &pipeline.Task{Name: "t", Inputs: []string{"a"}})
+	p.write("a", "a")
+	c := p.cache()
+	e := p.carry(c, "t")
+	must(t, c.Close())
+	at := filepath.Join(p.dir, "actions", e.Key[:2], e.Key)
+	must(t, os.Chmod(at, 0o600))
+	must(t, os.WriteFile(at, []byte("damaged"), 0o600))
+	look := func(peek bool) string {
+		c := p.cache(func(c *Cache) { c.Peek = peek })
+		e := c.Look(t.Context(), p.config.Tasks[0])
+		must(t, c.Close())
+		return e.Reason()
+	}
+	_, err := Collect(p.dir, time.Now(), time.Hour, 1<<30, true)
+	must(t, err)
+	if why := look(true); why != "entry damaged" || !fileExists(at) {
+		t.Errorf("%q, there: %t", why, fileExists(at))
+	}
+	if why := look(false); why != "entry damaged" || fileExists(at) {
+		t.Errorf("%q, there: %t", why, fileExists(at))
 	}
 }

@@ -133,7 +133,7 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 		return
 	}
 	for _, b := range blobs {
-		_, _ = c.store.put(b) // without them explain --against cannot name files
+		_, _ = c.store.Put(b) // without them explain --against cannot name files
 	}
 	if c.inTheirPlace(e) {
 		e.Unchanged = nil
@@ -144,11 +144,11 @@ func (c *Cache) Compare(ctx context.Context, e *Entry) {
 // place of a folder, a folder that may not be written, or a folder in the place of a file. No key tells that.
 func (c *Cache) inTheirPlace(e *Entry) bool {
 	made := map[string]bool{}         // what it is known to make; false for folders
-	known, _ := c.store.action(e.Key) // without it the others tell most
+	known, _ := c.store.Action(e.Key) // without it the others tell most
 	for _, f := range known.Files {
 		made[f.Path] = !f.Folder
 	}
-	if last := c.last(e.task); last != nil {
+	if last := c.baselines.last(e.task); last != nil {
 		for p, what := range last.Made {
 			made[p] = what != madeFolder
 		}
@@ -233,7 +233,7 @@ func (c *Cache) PassedIn(e *Entry) string {
 	if e == nil || e.Key == "" {
 		return ""
 	}
-	r, err := c.store.action(e.Key)
+	r, err := c.store.Action(e.Key)
 	if err != nil {
 		return ""
 	}
@@ -266,7 +266,7 @@ func (c *Cache) taken(e *Entry, outputs []reapi.File) string {
 			continue
 		}
 		if last == nil {
-			if last = c.last(e.task); last == nil {
+			if last = c.baselines.last(e.task); last == nil {
 				return ""
 			}
 		}
@@ -287,7 +287,7 @@ func (c *Cache) taken(e *Entry, outputs []reapi.File) string {
 // the contents that they had, are not marked.
 func (c *Cache) withFound(e *Entry, v *files.View, outputs []reapi.File) []reapi.File {
 	marked := slices.Clone(outputs)
-	made := united(c.store.left(e.task.Name), madeSince(e, outputs, c.last(e.task)))
+	made := united(c.baselines.left(e.task.Name), madeSince(e, outputs, c.baselines.last(e.task)))
 	for i, f := range marked {
 		marked[i].Found = !f.Folder && made[f.Path] == "" && !v.Differs(e.view, f.Path)
 	}
@@ -297,7 +297,7 @@ func (c *Cache) withFound(e *Entry, v *files.View, outputs []reapi.File) []reapi
 // keep writes a result to the store, the action last.
 func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []reapi.File, log string, took time.Duration) error {
 	for _, b := range blobs {
-		if _, err := c.store.put(b); err != nil {
+		if _, err := c.store.Put(b); err != nil {
 			return err
 		}
 	}
@@ -306,7 +306,7 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 	if err != nil {
 		return err
 	}
-	if r.Log, err = c.store.put(text); err != nil {
+	if r.Log, err = c.store.Put(text); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Beside)) {
@@ -314,21 +314,21 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 		if err != nil {
 			return err
 		}
-		d, err := c.store.put(text)
+		d, err := c.store.Put(text)
 		if err != nil {
 			return err
 		}
 		r.Beside = append(r.Beside, reapi.File{Path: name, Digest: d})
 	}
 	contents := slices.DeleteFunc(slices.Clone(outputs), func(f reapi.File) bool { return f.Folder || f.Found || f.Link != "" || e.task.Cache.NoOutputs })
-	if err := inParts(contents, c.keepFiles); err != nil {
+	if err := c.store.PutFiles(contents, c.Config.Root, c.Secrets.Checked); err != nil {
 		return err
 	}
-	if err := c.store.putAction(e.Key, r); err != nil {
+	if err := c.store.PutAction(e.Key, r); err != nil {
 		return err
 	}
-	e.made.Made = madeSince(e, outputs, c.last(e.task))
-	return c.putLast(e.task, &e.made)
+	e.made.Made = madeSince(e, outputs, c.baselines.last(e.task))
+	return c.baselines.putLast(e.task, &e.made)
 }
 
 // madeSince returns what of the outputs that are there a task made that has just run: since it began, or before, as
@@ -348,63 +348,6 @@ func madeSince(e *Entry, outputs []reapi.File, last *baseline) map[string]string
 	return made
 }
 
-// keepFiles stores contents that the store does not have.
-func (c *Cache) keepFiles(some []reapi.File) error {
-	for _, f := range some {
-		if c.store.has(f.Digest) {
-			continue
-		}
-		if err := c.keepFile(f); err != nil {
-			return fmt.Errorf("output %s: %w", f.Path, err)
-		}
-	}
-	return nil
-}
-
-func (c *Cache) keepFile(f reapi.File) error {
-	file, err := os.Open(filepath.Join(c.Config.Root, filepath.FromSlash(f.Path)))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	return c.store.write(f.Digest, c.Secrets.Checked(file))
-}
-
-// madeFolder is the digest of a folder in a baseline.
-const madeFolder = "folder"
-
-// madeDigest identifies an output in a baseline.
-func madeDigest(f reapi.File) string {
-	switch {
-	case f.Folder:
-		return madeFolder
-	case f.Link != "":
-		return reapi.DigestOf([]byte("link " + f.Link)).Hash
-	}
-	return f.Digest.Hash
-}
-
-// madeOf returns the files that a task made, for a baseline: what it made may be removed later, what was there may not.
-func madeOf(outputs []reapi.File, made func(reapi.File) bool) map[string]string {
-	all := map[string]string{}
-	for _, f := range outputs {
-		if made(f) {
-			all[f.Path] = madeDigest(f)
-		}
-	}
-	return all
-}
-
-// addFolders adds to what a task made those folders of it that are outputs and that the task made, too.
-func addFolders(all map[string]string, t *pipeline.Task, made func(dir string) bool) {
-	outputs := files.ParseAll(t.Outputs)
-	for _, p := range slices.Collect(maps.Keys(all)) {
-		for dir := files.Parent(p); dir != "" && all[dir] == "" && files.Matches(outputs, dir) && made(dir); dir = files.Parent(dir) {
-			all[dir] = madeFolder
-		}
-	}
-}
-
 // claim notes that a task made outputs in this run, unless another did. c.mu is locked.
 func (c *Cache) claim(t *pipeline.Task, outputs []reapi.File) error {
 	for _, f := range outputs {
@@ -416,71 +359,4 @@ func (c *Cache) claim(t *pipeline.Task, outputs []reapi.File) error {
 		c.claims[f.Path] = t.Name
 	}
 	return nil
-}
-
-// baselineName returns the name of a task's baseline. With arguments of a command line it is another task: a pass with
-// some is nothing that one without them could be compared with.
-func (c *Cache) baselineName(t *pipeline.Task) string {
-	if len(t.Run.Args) == 0 {
-		return t.Name
-	}
-	var all []string
-	for _, a := range t.Run.Args {
-		all = append(all, a.Value)
-	}
-	return t.Name + " -- " + hashed(c.key, strings.Join(all, "\x00"))
-}
-
-// last returns the baseline of a task, with what it made, with any arguments, and when its result was not stored; nil if
-// there is none.
-func (c *Cache) last(t *pipeline.Task) *baseline {
-	l := c.lastStored(t)
-	if left := c.store.left(t.Name); len(left) > 0 {
-		if l == nil {
-			l = &baseline{}
-		}
-		l.Made = united(l.Made, left)
-	}
-	return l
-}
-
-func (c *Cache) lastStored(t *pipeline.Task) *baseline {
-	plain := c.store.baseline(t.Name)
-	if len(t.Run.Args) == 0 {
-		return plain
-	}
-	l := c.store.baseline(c.baselineName(t))
-	switch {
-	case plain == nil:
-	case l == nil:
-		l = &baseline{Made: plain.Made}
-	default:
-		l.Made = united(l.Made, plain.Made)
-	}
-	return l
-}
-
-// putLast stores the baseline of a task. That of the task without arguments knows what was made with them, too.
-func (c *Cache) putLast(t *pipeline.Task, l *baseline) error {
-	l.Args = len(t.Run.Args) > 0
-	if plain := c.store.baseline(t.Name); l.Args && plain != nil {
-		plain.Made = united(plain.Made, l.Made)
-		if err := c.store.putBaseline(t.Name, plain); err != nil {
-			return err
-		}
-	}
-	err := c.store.putBaseline(c.baselineName(t), l)
-	if err == nil {
-		_ = os.Remove(c.store.leftPath(t.Name)) // l has it
-		c.passes.note(c.baselineName(t), l.Key)
-	}
-	return err
-}
-
-// united returns the entries of both; where both have one, that of b.
-func united(a, b map[string]string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, a)
-	maps.Copy(all, b)
-	return all
 }

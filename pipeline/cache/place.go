@@ -11,6 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/store"
 )
 
 // Place returns the folder of the cache of root: .async/cache, in a linked work tree of git that of the main work tree,
@@ -58,7 +59,7 @@ func Unfit(root, dir string) error {
 		}
 	}
 	records := filepath.Join(root, ".async")
-	if _, in := files.InRoot(root, dir); in && filepath.Clean(dir) != filepath.Join(records, "cache") && isOthers(dir) {
+	if _, in := files.InRoot(root, dir); in && filepath.Clean(dir) != filepath.Join(records, "cache") && !store.Fits(dir) {
 		return fmt.Errorf("the cache cannot be in %s, which has files of the project: name a folder of its own", dir)
 	}
 	for in := filepath.Clean(dir); ; in = filepath.Dir(in) {
@@ -69,16 +70,6 @@ func Unfit(root, dir string) error {
 			return fmt.Errorf("the cache cannot be in %s, which has files of git or of the records: name a folder of its own", dir)
 		}
 	}
-}
-
-// isOthers reports whether a folder has something in it, and is no cache.
-func isOthers(dir string) bool {
-	names, err := os.ReadDir(dir)
-	if err != nil || len(names) == 0 || recordfile.IsFolder(filepath.Join(dir, "cas")) {
-		return false
-	}
-	rules, err := os.ReadFile(filepath.Join(dir, ".gitignore"))
-	return err != nil || string(rules) != ignoreAll
 }
 
 // isSame reports whether two paths lead to one file.

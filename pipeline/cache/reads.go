@@ -33,12 +33,13 @@ const (
 	limitReadSets   = 256 << 20 // bytes
 )
 
-func (s *store) readsPath(task string) string {
-	return filepath.Join(s.dir, "reads", filename.Of(task)+".json")
+// readsPath returns the path of the sets of a task in the cache in dir.
+func readsPath(dir, task string) string {
+	return filepath.Join(dir, "reads", filename.Of(task)+".json")
 }
 
-// readSets returns the sets of a task; nil if there are none.
-func (s *store) readSets(task string) []reads.Set { return readSetsIn(s.readsPath(task)) }
+// readSetsOf returns the sets of a task; nil if there are none.
+func readSetsOf(dir, task string) []reads.Set { return readSetsIn(readsPath(dir, task)) }
 
 // readSetsIn returns the sets of a file; nil if it has none.
 func readSetsIn(path string) []reads.Set {
@@ -58,10 +59,10 @@ func readSetsIn(path string) []reads.Set {
 }
 
 // putReadSet makes a set the newest of a task.
-func (s *store) putReadSet(task string, set reads.Set) error {
+func putReadSet(dir, task string, set reads.Set) error {
 	all := readSets{Version: readSetsVersion, Sets: []reads.Set{set}}
 	digest := set.Digest()
-	for _, old := range s.readSets(task) {
+	for _, old := range readSetsOf(dir, task) {
 		if len(all.Sets) < mostSets && old.Digest() != digest {
 			all.Sets = append(all.Sets, old)
 		}
@@ -70,10 +71,10 @@ func (s *store) putReadSet(task string, set reads.Set) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(s.dir, "reads"), 0o750); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "reads"), 0o750); err != nil {
 		return err
 	}
-	return recordfile.Write(s.readsPath(task), b, false)
+	return recordfile.Write(readsPath(dir, task), b, false)
 }
 
 // gathered returns what a task that has ended was seen to read; nil if nobody looked.
@@ -122,7 +123,7 @@ func (c *Cache) rekey(ctx context.Context, e *Entry, s *reads.Seen, inputs []rea
 		return err.Error()
 	}
 	e.Key, e.set, e.inputs, e.root = e.made.Key, &s.Set, inputs, root
-	if err := c.store.putReadSet(e.task.Name, s.Set); err != nil {
+	if err := putReadSet(c.Dir, e.task.Name, s.Set); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -22,12 +22,12 @@ import (
 // and how long it took. After an error the entry is a miss: the task must run.
 func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, took time.Duration, err error) {
 	if e.found.Log.Size > 0 {
-		log, err = c.store.get(e.found.Log)
+		log, err = c.store.Get(e.found.Log)
 	}
 	e.Given = map[string][]byte{}
 	for _, f := range e.found.Beside {
 		if err == nil {
-			e.Given[f.Path], err = c.store.get(f.Digest)
+			e.Given[f.Path], err = c.store.Get(f.Digest)
 		}
 	}
 	if err == nil {
@@ -48,8 +48,8 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	c.store.touch(c.store.actionPath(e.Key))
-	if c.passes.key(c.baselineName(e.task)) == e.Key && c.asMade(e.view, e) {
+	c.store.Used(e.Key)
+	if c.baselines.passKey(e.task) == e.Key && c.asMade(e.view, e) {
 		return nil
 	}
 	c.mu.Lock()
@@ -58,7 +58,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	last := c.last(e.task)
+	last := c.baselines.last(e.task)
 	if why := lost(v, e, last); why != "" {
 		return errors.New(why)
 	}
@@ -76,9 +76,9 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		addFolders(e.made.Made, e.task, func(dir string) bool {
 			return wrote[dir] || last != nil && last.Made[dir] == madeFolder
 		})
-		_ = c.putLast(e.task, &e.made) // without it a miss cannot be explained
+		_ = c.baselines.putLast(e.task, &e.made) // without it a miss cannot be explained
 	} else {
-		c.passes.note(c.baselineName(e.task), e.Key)
+		c.baselines.notePass(e.task, e.Key)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (c *Cache) replace(v *files.View, e *Entry, last *baseline) (wrote map[stri
 			return wrote, true, err
 		}
 	}
-	err = inParts(contents, func(some []reapi.File) error { return c.store.extract(some, root) })
+	err = c.store.Extract(contents, root)
 	if err == nil {
 		err = dirs.close()
 	}
@@ -278,7 +278,7 @@ func (c *Cache) Clean(ctx context.Context, e *Entry) error {
 	if e.Result == Off {
 		return nil
 	}
-	last := c.last(e.task)
+	last := c.baselines.last(e.task)
 	if last == nil {
 		return nil
 	}

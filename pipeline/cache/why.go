@@ -13,6 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/store"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -58,12 +59,12 @@ func (c *Cache) differences(t *pipeline.Task, now *baseline, inputs []reapi.File
 	switch {
 	case errors.Is(found, errExpired):
 		return []string{fmt.Sprintf("older than the ttl of %v", t.Cache.TTL)}
-	case errors.Is(found, errDamaged):
+	case errors.Is(found, store.ErrDamaged):
 		return []string{"entry damaged"}
-	case !errors.Is(found, errAbsent):
+	case !errors.Is(found, store.ErrAbsent):
 		return []string{found.Error()}
 	}
-	last := c.store.baseline(c.baselineName(t))
+	last := c.baselines.of(c.baselines.name(t))
 	if last == nil {
 		if len(t.Run.Args) > 0 {
 			return []string{"first run with these arguments"}
@@ -217,7 +218,7 @@ const mostPaths = 10_000
 // changedPaths compares a Directory of the store, which is at prefix, with the files that are there now. folders are the
 // digests of all folders now, by their paths.
 func (c *Cache) changedPaths(was reapi.Digest, prefix string, now []reapi.File, folders map[string]reapi.Digest) []difference {
-	b, err := c.store.get(was)
+	b, err := c.store.Get(was)
 	var old []reapi.Node
 	if err == nil {
 		old, err = reapi.DecodeDirectory(b)
@@ -279,7 +280,7 @@ func (c *Cache) nodeText(n reapi.Node) string {
 	if n.Below.Hash == "" {
 		return n.Path
 	}
-	b, err := c.store.get(n.Below)
+	b, err := c.store.Get(n.Below)
 	if err == nil {
 		below, err := reapi.DecodeDirectory(b)
 		if err == nil && len(below) == 1 {

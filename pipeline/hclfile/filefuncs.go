@@ -18,6 +18,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 const (
@@ -168,7 +170,7 @@ func (f *files) open(name string) (*os.File, error) {
 // why explains an error and says what to do.
 func (f *files) why(name string, err error) error {
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case unixat.IsNotExist(err):
 		return fmt.Errorf("there is no file %s in the folder of PIPELINE.hcl: correct the path, or write try(file(…), \"…\") if it may be absent", name)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s may not be read: change its permissions", name)

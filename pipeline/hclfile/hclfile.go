@@ -21,6 +21,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile/guard"
 )
@@ -58,7 +59,7 @@ func Find(dir string) (string, error) {
 			switch _, err := os.Lstat(path); {
 			case err == nil:
 				found = append(found, path)
-			case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			case !unixat.IsNotExist(err):
 				return "", err
 			}
 		}

@@ -12,12 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/digest"
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // logLimit is how many bytes of output a log keeps.
@@ -245,7 +245,7 @@ func (r *LogReader) open() (*logFile, error) {
 	}
 	f, _, err := openFile(r.dir, r.name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case unixat.IsNotExist(err):
 		return nil, fs.ErrNotExist
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.dir, err)

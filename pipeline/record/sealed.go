@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // A Sealed is a run that can be read. A folder without run.json is none.
@@ -117,7 +116,7 @@ func (s *Sealed) Context(task string) ([]byte, error) {
 // that is a link out of the run's folder is not read.
 func (s *Sealed) Tail(task string, max int) ([]byte, error) {
 	f, size, err := openFile(s.Dir, "logs/"+filename.Of(task)+".log")
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if unixat.IsNotExist(err) {
 		return nil, nil
 	}
 	if err != nil {

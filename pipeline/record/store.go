@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/process"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 )
 
 // A Store is the .async folder of one root.
@@ -45,7 +45,7 @@ func (s *Store) make() error {
 // folder makes a folder that may exist already, and refuses anything else in its place.
 func folder(path string) error {
 	err := recordfile.MakeFolder(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if unixat.IsNotExist(err) {
 		return fmt.Errorf("making %s: there is no folder %s", path, filepath.Dir(path))
 	}
 	return err
@@ -58,7 +58,7 @@ func (s *Store) isOurs() (bool, error) {
 	}
 	for _, path := range []string{s.Dir, s.runs()} {
 		switch info, err := os.Lstat(path); {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		case unixat.IsNotExist(err):
 			return false, nil
 		case err != nil:
 			return false, advice.Writing(err, path)

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/unixat"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -38,7 +38,7 @@ func workDir(dir string, t *pipeline.Task, box sandbox.Box) (string, error) {
 // checkFolder returns why a task cannot work in a folder, in words for a person, or nil.
 func checkFolder(at string, t *pipeline.Task, box sandbox.Box) error {
 	switch info, err := os.Stat(onDisk(at, box)); {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case unixat.IsNotExist(err):
 		return fmt.Errorf("task %q works in %s, which does not exist: make that folder, or correct dir in PIPELINE.hcl", t.Name, at)
 	case err != nil:
 		return fmt.Errorf("task %q works in %s: %w", t.Name, at, err)
@@ -169,7 +169,7 @@ const (
 func executable(path string) int {
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case unixat.IsNotExist(err):
 		return absent
 	case err == nil && info.IsDir():
 		return isFolder

@@ -75,7 +75,7 @@ type node struct {
 
 // notThere reports whether err means that nothing is at a path, or that nothing can be because of what is on the way.
 func notThere(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+	return unixat.IsNotExist(err) || errors.Is(err, unix.ELOOP)
 }
 
 // read reads a path. Nothing there, also because the way to it is no folder, is the zero node. Files longer than

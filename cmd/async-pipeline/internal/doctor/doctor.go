@@ -132,7 +132,7 @@ func (d *checkup) processes() {
 		}
 		if !ours(p) {
 			d.noted("processes", "gc or the next run there ends it",
-				"process %d was left by a killed run elsewhere%s%s", p.PID, d.startedIn(p), of)
+				"process %d was left by a killed run elsewhere%s%s", p.PID, view.StartedIn(p.Dir, d.path), of)
 			continue
 		}
 		d.trouble("processes", d.Typed("gc")+" ends it, the next run does too",
@@ -218,14 +218,6 @@ func (d *checkup) kept() {
 	case n > 0:
 		d.fine("caches", "%s", text)
 	}
-}
-
-// startedIn returns where a process was started, as the end of a clause.
-func (d *checkup) startedIn(p sandbox.Process) string {
-	if p.Dir == "" {
-		return ""
-	}
-	return ", started in " + d.path(p.Dir)
 }
 
 func (d *checkup) fixStore() *fix.Store { return &fix.Store{Root: d.dir, Dir: d.store.Dir} }

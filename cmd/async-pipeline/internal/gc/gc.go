@@ -76,7 +76,7 @@ func (g *collection) processes() error {
 	}
 	for _, p := range all {
 		if !ours(p) {
-			g.left = append(g.left, fmt.Sprintf("Process %d is not ended: a killed run left it elsewhere%s; gc there ends it.", p.PID, g.startedIn(p)))
+			g.left = append(g.left, fmt.Sprintf("Process %d is not ended: a killed run left it elsewhere%s; gc there ends it.", p.PID, view.StartedIn(p.Dir, g.Shown)))
 			continue
 		}
 		if err != nil { // it may still be there
@@ -306,12 +306,4 @@ func (g *collection) deadProbes() []string {
 		look(dir, sandbox.OverlayProbe)
 	}
 	return dead
-}
-
-// startedIn returns where a process was started, as the end of a clause.
-func (g *collection) startedIn(p sandbox.Process) string {
-	if p.Dir == "" {
-		return ""
-	}
-	return ", started in " + g.Shown(p.Dir)
 }

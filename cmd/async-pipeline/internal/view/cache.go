@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/english"
-	"github.com/async-pipeline/async-pipeline/pipeline/cache"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/store"
 )
 
 // CacheVerified shows what is damaged in the cache in dir, and how much is in it.
-func (s *Screen) CacheVerified(dir string, v cache.Verified) {
+func (s *Screen) CacheVerified(dir string, v store.Verified) {
 	var b strings.Builder
 	left := false
 	for _, d := range v.Damaged {

@@ -90,3 +90,11 @@ func (s *Screen) Removed(done []Removal, left []string, dry bool) {
 	}
 	s.put(b.String())
 }
+
+// StartedIn returns where a process was started, as the end of a clause. shown returns a path as it is shown.
+func StartedIn(dir string, shown func(string) string) string {
+	if dir == "" {
+		return ""
+	}
+	return ", started in " + shown(dir)
+}

@@ -1,12 +1,15 @@
-package cache
+package store
 
-// How contents come from the store into the tree, and how many files are handled at once.
+// How contents of files come from a tree into the store and back, and how many files are handled at once.
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -52,8 +55,37 @@ func inParts(all []reapi.File, do func(some []reapi.File) error) error {
 	return work.Err()
 }
 
-// extract writes files of one folder, which is there, to their places in root.
-func (s *store) extract(all []reapi.File, root *os.Root) error {
+// PutFiles stores the contents that the store does not have of files below root. They are read through check.
+func (s *Store) PutFiles(all []reapi.File, root string, check func(io.Reader) io.Reader) error {
+	return inParts(all, func(some []reapi.File) error {
+		for _, f := range some {
+			if s.Has(f.Digest) {
+				continue
+			}
+			if err := s.putFile(f, root, check); err != nil {
+				return fmt.Errorf("output %s: %w", f.Path, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Store) putFile(f reapi.File, root string, check func(io.Reader) io.Reader) error {
+	file, err := os.Open(filepath.Join(root, filepath.FromSlash(f.Path)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // opened for reading
+	return s.write(f.Digest, check(file))
+}
+
+// Extract writes files to their places in root, whose folders are there.
+func (s *Store) Extract(all []reapi.File, root *os.Root) error {
+	return inParts(all, func(some []reapi.File) error { return s.extract(some, root) })
+}
+
+// extract is Extract for files of one folder.
+func (s *Store) extract(all []reapi.File, root *os.Root) error {
 	dir, err := root.OpenRoot(path.Dir(all[0].Path))
 	if err != nil {
 		return err
@@ -68,10 +100,10 @@ func (s *store) extract(all []reapi.File, root *os.Root) error {
 }
 
 // extractFile writes a file under a temporary name in its folder and renames it.
-func (s *store) extractFile(f reapi.File, dir *os.Root) (err error) {
+func (s *Store) extractFile(f reapi.File, dir *os.Root) (err error) {
 	from, err := os.Open(s.blob(f.Digest.Hash))
 	if errors.Is(err, fs.ErrNotExist) {
-		return errAbsent
+		return ErrAbsent
 	}
 	if err != nil {
 		return err
@@ -100,7 +132,7 @@ func (s *store) extractFile(f reapi.File, dir *os.Root) (err error) {
 	}
 	if got != f.Digest {
 		_ = os.Remove(from.Name())
-		return errDamaged
+		return ErrDamaged
 	}
 	return dir.Rename(temp, path.Base(f.Path))
 }

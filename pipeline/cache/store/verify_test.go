@@ -1,32 +1,30 @@
-package cache
+package store
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
-	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
 // Verify names what is damaged and nothing else, and removes only that.
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	s := &store{dir: filepath.Join(t.TempDir(), "cache")}
-	none, err := Verify(t.Context(), s.dir, true)
+	s := &Store{Dir: filepath.Join(t.TempDir(), "cache")}
+	none, err := Verify(t.Context(), s.Dir, true)
 	if err != nil || none.Results+none.Blobs+len(none.Damaged) != 0 {
 		t.Fatal(none, err)
 	}
-	whole, _ := s.put([]byte("whole"))
-	bad, _ := s.put([]byte("bad"))
-	cut, _ := s.put([]byte("long enough"))
-	linked, _ := s.put([]byte("linked"))
+	whole, _ := s.Put([]byte("whole"))
+	bad, _ := s.Put([]byte("bad"))
+	cut, _ := s.Put([]byte("long enough"))
+	linked, _ := s.Put([]byte("linked"))
 	keys := map[string]string{}
 	for _, name := range []string{"whole", "bad", "short"} {
 		keys[name] = reapi.DigestOf([]byte("key " + name)).Hash
-		if err := s.putAction(keys[name], reapi.Result{Log: whole, Run: name}); err != nil {
+		if err := s.PutAction(keys[name], reapi.Result{Log: whole, Run: name}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,8 +44,8 @@ func TestVerify(t *testing.T) {
 		damage(s.blob(cut.Hash), "long"):                            true,
 		damage(s.actionPath(keys["bad"]), string(action)+"more"):    true,
 		damage(s.actionPath(keys["short"]), string(action[:10])):    true,
-		damage(filepath.Join(s.dir, "cas", "README"), "not ours"):   false,
-		damage(filepath.Join(s.dir, "cas", whole.Hash), "no place"): false,
+		damage(filepath.Join(s.Dir, "cas", "README"), "not ours"):   false,
+		damage(filepath.Join(s.Dir, "cas", whole.Hash), "no place"): false,
 	}
 	if err := os.Remove(s.blob(linked.Hash)); err != nil {
 		t.Fatal(err)
@@ -58,7 +56,7 @@ func TestVerify(t *testing.T) {
 	want[s.blob(linked.Hash)] = true
 
 	for _, remove := range []bool{false, true, true} {
-		v, err := Verify(t.Context(), s.dir, remove)
+		v, err := Verify(t.Context(), s.Dir, remove)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,34 +88,7 @@ func TestVerify(t *testing.T) {
 			}
 		}
 	}
-	if v, err := Verify(t.Context(), s.dir, false); err != nil || v.Results != 1 || v.Blobs != 1 || v.Bytes == 0 {
+	if v, err := Verify(t.Context(), s.Dir, false); err != nil || v.Results != 1 || v.Blobs != 1 || v.Bytes == 0 {
 		t.Errorf("%+v, %v", v, err)
-	}
-}
-
-// Who only looks removes nothing, damaged or not.
-func TestLookingRemovesNothing(t *testing.T) {
-	t.Parallel()
-	p := newProject(t, t.TempDir(), filepath.Join(t.TempDir(), "cache"), &pipeline.Task{Name: "t", Inputs: []string{"a"}})
-	p.write("a", "a")
-	c := p.cache()
-	e := p.carry(c, "t")
-	must(t, c.Close())
-	at := (&store{dir: p.dir}).actionPath(e.Key)
-	must(t, os.Chmod(at, 0o600))
-	must(t, os.WriteFile(at, []byte("damaged"), 0o600))
-	look := func(peek bool) string {
-		c := p.cache(func(c *Cache) { c.Peek = peek })
-		e := c.Look(t.Context(), p.config.Tasks[0])
-		must(t, c.Close())
-		return e.Reason()
-	}
-	_, err := Collect(p.dir, time.Now(), time.Hour, 1<<30, true)
-	must(t, err)
-	if why := look(true); why != "entry damaged" || !fileExists(at) {
-		t.Errorf("%q, there: %t", why, fileExists(at))
-	}
-	if why := look(false); why != "entry damaged" || fileExists(at) {
-		t.Errorf("%q, there: %t", why, fileExists(at))
 	}
 }

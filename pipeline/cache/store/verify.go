@@ -1,4 +1,4 @@
-package cache
+package store
 
 // Whether what is stored is still what it was.
 
@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
-	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
@@ -42,11 +41,10 @@ type Damaged struct {
 // Other files are not looked at. Runs may be at work meanwhile.
 func Verify(ctx context.Context, dir string, remove bool) (Verified, error) {
 	var v Verified
-	paths := []string{filepath.Dir(dir), dir, filepath.Join(dir, "cas"), filepath.Join(dir, "actions")}
-	if err := recordfile.NoLinks(paths...); err != nil {
+	s := &Store{Dir: dir}
+	if err := s.NoLinks(); err != nil {
 		return v, err
 	}
-	s := &store{dir: dir}
 	each := func(folder string, at func(hash string) string, check func(path, hash string) (int64, string, error), found func()) error {
 		top := filepath.Join(dir, folder)
 		return filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
