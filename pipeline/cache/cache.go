@@ -238,10 +238,7 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 		if err != nil {
 			return off(err.Error())
 		}
-		e.bare, sets = &bare, nil
-		for i := range c.sets[t.Name] {
-			sets = append(sets, &c.sets[t.Name][i])
-		}
+		e.bare, sets = &bare, c.setsOf(t, c.store.baseline(c.baselineName(t)).madeOf())
 	}
 	if err := c.lookFor(ctx, e, d, sets); err != nil {
 		return off(err.Error())

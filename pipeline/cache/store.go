@@ -225,6 +225,14 @@ type baseline struct {
 
 const baselineVersion = 1
 
+// madeOf returns what the pass was made of; of no pass nothing.
+func (l *baseline) madeOf() *record.MadeOf {
+	if l == nil {
+		return &record.MadeOf{}
+	}
+	return &l.MadeOf
+}
+
 func (s *store) baselinePath(task string) string {
 	return filepath.Join(cmp.Or(s.tree, s.dir), "baselines", filename.Of(task)+".json")
 }
