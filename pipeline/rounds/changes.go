@@ -193,8 +193,28 @@ func (w *Watch) ignored(paths []string) map[string]string {
 	return ignored
 }
 
-// skips returns which folders are not watched: those of git and of the records, and what git ignores, unless inputs are
-// in it. What is ignored is asked once; in a folder that is ignored since, changes are dropped one by one. w.mu is locked.
+// watchAnew watches folders that were skipped and have inputs by now, or that git ignores no longer. paths have changed. w.mu
+// is locked.
+func (w *Watch) watchAnew(paths []string) {
+	if w.watcher == nil { // as in Close
+		return
+	}
+	if inputs := w.patterns(); slices.ContainsFunc(paths, files.IsRules) || !slices.Equal(inputs, w.inputs) {
+		w.inputs = inputs
+		w.watcher.Skip(w.skips())
+	}
+}
+
+// patterns returns the inputs of all tasks, and what they were seen to read. w.mu is locked.
+func (w *Watch) patterns() (all []string) {
+	for _, t := range w.config.Tasks {
+		all = slices.Concat(all, t.Inputs, t.Seen)
+	}
+	return all
+}
+
+// skips returns which folders are not watched: those of git and of the records, and what git ignores, unless w.inputs are in
+// it. In a folder that is ignored since, changes are dropped one by one. w.mu is locked.
 func (w *Watch) skips() func(dir string) bool {
 	ignored := map[string]bool{}
 	if w.Repo != nil {
@@ -207,10 +227,7 @@ func (w *Watch) skips() func(dir string) bool {
 			}
 		}
 	}
-	var inputs []string
-	for _, t := range w.config.Tasks {
-		inputs = slices.Concat(inputs, t.Inputs, t.Seen)
-	}
+	inputs := w.inputs
 	return func(dir string) bool {
 		switch filepath.Base(dir) {
 		case ".git", ".async":

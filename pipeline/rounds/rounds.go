@@ -45,6 +45,7 @@ type Watch struct {
 	config  *pipeline.Config
 	tasks   []*pipeline.Task // that are watched
 	files   []string         // PIPELINE.hcl, what it includes and what gives it values
+	inputs  []string         // patterns of all tasks, as the watcher knows them
 	pending watch.Changes    // since the last round was chosen
 	ended   map[string]record.Task
 	current []*pipeline.Task   // of the round that is at work
@@ -68,6 +69,7 @@ func (w *Watch) Open(c *pipeline.Config, g *pipeline.Graph, files []string) (pol
 	if w.root, err = os.Stat(w.Root); err != nil {
 		return "", err
 	}
+	w.inputs = w.patterns()
 	if w.watcher, err = watch.Open(w.Root, w.skips()); err != nil {
 		return "", err
 	}
@@ -117,6 +119,7 @@ func (w *Watch) Next(c *pipeline.Config, g *pipeline.Graph, files []string) (tas
 	paths, lost := w.pending.Paths, w.pending.Lost
 	w.pending = watch.Changes{}
 	w.use(c, g, files)
+	w.watchAnew(paths)
 	runs := map[string]bool{}
 	for name := range cache.Affected(c, w.tasks, paths, files, true) {
 		runs[name] = true
@@ -202,6 +205,7 @@ func (w *Watch) Begin(ctx context.Context, g *pipeline.Graph) (_ context.Context
 		w.cancel, w.last = nil, time.Now()
 		w.awaitRest()
 		w.Know(w.config)
+		w.watchAnew(nil)
 		if sealed == nil {
 			for _, t := range g.Tasks() {
 				w.ended[t.Name] = record.Task{Name: t.Name, Status: record.Cancelled}

@@ -174,7 +174,7 @@ func TestIgnored(t *testing.T) {
 	p := newProject(t, filepath.Join(top, "proj"), &pipeline.Task{Name: "a", Dir: ".", Inputs: []string{"src/**", "named/x", "named/deep/*.log"}})
 	p.Repo, err = git.Find(t.Context(), top)
 	must(t, err)
-	p.open("src/build", "named/deep")
+	p.open("src/build", "named/deep", "build/deep")
 	for _, tt := range []struct {
 		put  []string
 		want string
@@ -195,6 +195,19 @@ func TestIgnored(t *testing.T) {
 			t.Errorf("%s: skipped %v", dir, !want)
 		}
 	}
+	// A folder is watched once git ignores it no longer, or a task reads what is in it.
+	must(t, os.WriteFile(filepath.Join(p.Root, ".gitignore"), []byte("!src/build/\n"), 0o644))
+	p.waits()
+	p.want("a <- .gitignore")
+	p.put("src/build/z")
+	p.waits()
+	p.want("a <- src/build/z")
+	end := p.round()
+	p.config.Tasks[0].Inputs = append(p.config.Tasks[0].Inputs, "build/deep/**")
+	end(nil, record.Passed)
+	p.put("build/deep/x")
+	p.waits()
+	p.want("a <- build/deep/x")
 }
 
 // A round ends when a change touches one of its tasks.
