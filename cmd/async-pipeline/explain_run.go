@@ -85,7 +85,11 @@ func runStory(prog *program, store *record.Store, e record.Entry) view.RunStory 
 	}
 	nodes, err := (&record.Sealed{Dir: e.Dir}).Graph()
 	if err != nil && (r.Sealed || !errors.Is(err, fs.ErrNotExist)) { // without a verdict it may have been ended before
-		prog.Messages().Warning("what waited for what is not known: " + err.Error())
+		what := err.Error()
+		if errors.Is(err, fs.ErrNotExist) {
+			what = "graph.json of run " + e.ID + " is gone\n" + prog.Typed("doctor") + " shows what else is missing"
+		}
+		prog.Messages().Warning("what waited for what is not known: " + what)
 	}
 	for _, n := range nodes {
 		r.Waited[n.Name] = n.DependsOn
