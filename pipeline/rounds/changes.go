@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/watch"
+	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
@@ -45,7 +46,7 @@ func (w *Watch) follow() {
 	}
 }
 
-// take notes changes, and ends the round that is at work if they touch one of its tasks.
+// take notes changes, and ends the round that is at work if they touch one of its tasks, or if it would not end by itself.
 func (w *Watch) take(c watch.Changes) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,9 +64,16 @@ func (w *Watch) take(c watch.Changes) {
 	}
 	w.extra = false
 	w.begin(c)
-	if w.cancel != nil && (c.Lost || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
+	if w.cancel != nil && (c.Lost || w.goesOn() || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
 		w.cancel()
 	}
+}
+
+// goesOn reports whether the round at work has a service that nothing depends on: it goes on until that ends. w.mu is locked.
+func (w *Watch) goesOn() bool {
+	return slices.ContainsFunc(w.current, func(s *pipeline.Task) bool {
+		return s.Service != nil && !slices.ContainsFunc(w.current, func(t *pipeline.Task) bool { return slices.Contains(t.DependsOn, s.Name) })
+	})
 }
 
 // begin lets changes begin the next round. w.mu is locked.

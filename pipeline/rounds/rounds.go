@@ -190,7 +190,8 @@ func (w *Watch) spread(runs map[string]bool, lost bool) {
 	}
 }
 
-// Begin tells that a round is at work, with the tasks of g. The context ends when changes touch one of them. end must be
+// Begin tells that a round is at work, with the tasks of g. The context ends when changes touch one of them, and with a service
+// that keeps the round at work when there are any, also since it was chosen. end must be
 // called with the record of the round, or with nil where there is none: another run was at work, or nothing could be
 // recorded. Then the next round has these tasks, too.
 func (w *Watch) Begin(ctx context.Context, g *pipeline.Graph) (_ context.Context, end func(*record.Sealed)) {
@@ -198,6 +199,9 @@ func (w *Watch) Begin(ctx context.Context, g *pipeline.Graph) (_ context.Context
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.current, w.cancel = g.Tasks(), cancel
+	if (len(w.pending.Paths) > 0 || w.pending.Lost) && w.goesOn() {
+		cancel()
+	}
 	return ctx, func(sealed *record.Sealed) {
 		cancel()
 		w.mu.Lock()

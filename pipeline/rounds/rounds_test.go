@@ -234,6 +234,33 @@ func TestEndsRound(t *testing.T) {
 	p.want("gen test <- src/a")
 }
 
+// A round with a service that nothing needs does not end by itself: every change ends it, also one that came before it began.
+func TestEndsRoundOfService(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "", &pipeline.Task{Name: "web", Dir: ".", Inputs: []string{"web/**"}, Service: &pipeline.Service{}}, &pipeline.Task{Name: "test", Dir: ".", Inputs: []string{"t/**"}})
+	p.round()(nil, record.Passed)
+	g, err := pipeline.Select(p.config, []string{"web"}, false)
+	must(t, err)
+	p.take(watch.Changes{Paths: []string{"web/a"}})
+	p.want("web <- web/a")
+	ctx, end := p.Begin(t.Context(), g)
+	if ctx.Err() != nil {
+		t.Error("the round ended at once")
+	}
+	p.take(watch.Changes{Paths: []string{"t/a"}})
+	if ctx.Err() == nil {
+		t.Error("the round goes on after a change")
+	}
+	end(nil)
+	p.want("web test <- t/a")
+	p.take(watch.Changes{Paths: []string{"t/a"}})
+	ctx, end = p.Begin(t.Context(), g)
+	if ctx.Err() == nil {
+		t.Error("the round goes on after a change that came before it began")
+	}
+	end(nil)
+}
+
 // After lost events anything may have changed.
 func TestLost(t *testing.T) {
 	t.Parallel()
