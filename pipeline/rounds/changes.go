@@ -63,6 +63,7 @@ func (w *Watch) take(c watch.Changes) {
 		return
 	}
 	w.extra = false
+	w.redone = w.redone || slices.ContainsFunc(c.Paths, func(p string) bool { return slices.Contains(w.files, p) })
 	w.begin(c)
 	if w.cancel != nil && (c.Lost || w.goesOn() || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
 		w.cancel()

@@ -71,6 +71,7 @@ func (p *project) open(folders ...string) {
 
 // round begins a round of all tasks. end gives some of them, or all, a status.
 func (p *project) round() (end func(tasks []string, status string)) {
+	p.Reading()
 	_, sealed := p.Begin(p.t.Context(), p.graph)
 	return func(tasks []string, status string) {
 		r := &record.Sealed{}
@@ -103,6 +104,7 @@ func (p *project) waits() {
 
 // next chooses the next round: "a b <- changed/path".
 func (p *project) next() string {
+	p.Reading()
 	tasks, paths, _ := p.Next(p.config, p.graph, defining)
 	return strings.Join(tasks, " ") + " <- " + strings.Join(paths, " ")
 }
@@ -232,6 +234,28 @@ func TestEndsRound(t *testing.T) {
 	}
 	end(nil)
 	p.want("gen test <- src/a")
+}
+
+// No round has tasks as they were before the last change of PIPELINE.hcl.
+func TestChangedWhileRead(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "", chain()...)
+	p.round()(nil, record.Passed)
+	p.Reading()
+	p.take(watch.Changes{Paths: []string{"PIPELINE.hcl"}})
+	if tasks, _, _ := p.Next(p.config, p.graph, defining); tasks != nil {
+		t.Errorf("a round of %v", tasks)
+	}
+	p.waits()
+	p.want("gen test lint once <- PIPELINE.hcl")
+	p.take(watch.Changes{Paths: []string{"PIPELINE.hcl"}})
+	ctx, end := p.Begin(t.Context(), p.graph)
+	if ctx.Err() == nil {
+		t.Error("the round goes on")
+	}
+	end(nil)
+	p.waits()
+	p.want("gen test lint once <- PIPELINE.hcl")
 }
 
 // A round with a service that nothing needs does not end by itself: every change ends it, also one that came before it began.
@@ -525,6 +549,7 @@ func TestChangedServices(t *testing.T) {
 			p.round()(nil, record.Passed)
 			p.round()([]string{"api", "db"}, record.Skipped) // not needed: the next round of test has them
 			p.take(watch.Changes{Paths: []string{path}})
+			p.Reading()
 			_, _, changed := p.Next(p.config, p.graph, defining)
 			if got := strings.Join(changed, " "); got != want {
 				t.Errorf("%q, want %q", got, want)
