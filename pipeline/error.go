@@ -72,7 +72,8 @@ const EnvNameRule = "A name consists of a-z, A-Z, 0-9, _ and ., and begins with 
 func IsEnvName(name string) bool { return envName().MatchString(name) }
 
 // Nearest returns the name that was probably meant by word, or "". It ignores case, dashes and underscores, so
-// dependsOn is depends_on. Of two that are equally near it returns the first.
+// dependsOn is depends_on. test is web:test, and the other way round, where a pipeline includes files. Of two that are equally
+// near it returns the first.
 func Nearest(word string, names []string) string {
 	const longest = 64 // nobody mistypes more, and the cost is a product of lengths
 	w := plain(word)
@@ -84,6 +85,9 @@ func Nearest(word string, names []string) string {
 		n := plain(name)
 		if n == w {
 			return name
+		}
+		if bestAt > 0 && (strings.HasSuffix(n, ":"+w) || strings.HasSuffix(w, ":"+n)) {
+			best, bestAt = name, 0
 		}
 		if len(n) > longest || len(n) >= len(w)+bestAt || len(w) >= len(n)+bestAt {
 			continue

@@ -73,7 +73,7 @@ func (f *affectedFlag) choose(prog *program, c *pipeline.Config, g *pipeline.Gra
 			return e != nil && e.Result == cache.Hit
 		}
 	}
-	why, err = cache.AffectedSince(c, g.Tasks(), changes.Paths, definingFiles(prog, c, root), unseen)
+	why, err = cache.AffectedSince(c, g.Tasks(), changes, definingFiles(prog, c, root), unseen)
 	if err != nil {
 		return nil, nil, nil, err
 	}

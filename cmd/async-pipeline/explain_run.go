@@ -29,16 +29,20 @@ func explainRun(prog *program, args []string) error {
 		return err
 	}
 	args = recordedNames(store, args)
+	isRun := func(name string) bool {
+		_, err := store.Look(name)
+		return !errors.Is(err, record.ErrNoRun) || name == "latest"
+	}
 	id, task := "", ""
-	switch len(args) {
-	case 2:
+	switch {
+	case len(args) == 2 && !isRun(args[0]) && isRun(args[1]): // explain TASK --run RUN
+		id, task = args[1], args[0]
+	case len(args) == 2:
 		id, task = args[0], args[1]
-	case 1:
-		if _, err := store.Look(args[0]); errors.Is(err, record.ErrNoRun) && args[0] != "latest" {
-			task = args[0]
-		} else {
-			id = args[0]
-		}
+	case len(args) == 1 && isRun(args[0]):
+		id = args[0]
+	case len(args) == 1:
+		task = args[0]
 	}
 	var e record.Entry
 	if id == "" {
@@ -85,7 +89,11 @@ func runStory(prog *program, store *record.Store, e record.Entry) view.RunStory 
 	}
 	nodes, err := (&record.Sealed{Dir: e.Dir}).Graph()
 	if err != nil && (r.Sealed || !errors.Is(err, fs.ErrNotExist)) { // without a verdict it may have been ended before
-		prog.Messages().Warning("what waited for what is not known: " + err.Error())
+		what := err.Error()
+		if errors.Is(err, fs.ErrNotExist) {
+			what = "graph.json of run " + e.ID + " is gone\n" + prog.Typed("doctor") + " shows what else is missing"
+		}
+		prog.Messages().Warning("what waited for what is not known: " + what)
 	}
 	for _, n := range nodes {
 		r.Waited[n.Name] = n.DependsOn

@@ -77,6 +77,7 @@ func watchTasks(prog *program, r *runFlags, names []string) error {
 	defer w.Close()
 	defer func() { w.services.Close(w.stop.Again) }()
 	for {
+		w.Reading()
 		err := runTasks(prog, r, names)
 		w.locked = errors.Is(err, record.ErrLocked)
 		code := prog.code(err)

@@ -16,6 +16,7 @@ import (
 // A Comparison is what differs between a commit and the work tree, with what is in its submodules.
 type Comparison struct {
 	Changed []string // paths relative to Top; that of a submodule is one of them where its commit differs
+	Folders []string // that files came to and that are new, or that are gone with the files in them; not those in submodules
 	// Doubtful are paths whose bytes or mode are not those of the index although git calls them unchanged: flags of the index,
 	// core.fileMode and filters make it so. It is not known since when. All files with a filter that is configured are among
 	// them: no filter is run.
@@ -33,7 +34,46 @@ func (r *Repo) Compare(ctx context.Context, commit string) (*Comparison, error) 
 	for _, d := range differ {
 		c.Changed = append(c.Changed, d.Path)
 	}
+	if c.Folders, err = r.folders(ctx, commit, differ); err != nil {
+		return nil, err
+	}
 	return c, r.lookInto(ctx, c, "")
+}
+
+// folders returns Comparison.Folders.
+func (r *Repo) folders(ctx context.Context, commit string, differ []Difference) (all []string, err error) {
+	var had map[string]bool // folders of the commit; nil: it was not asked
+	seen := map[string]bool{".": true}
+	for _, d := range differ {
+		if d.Change == "changed" {
+			continue
+		}
+		for dir := path.Dir(d.Path); !seen[dir]; dir = path.Dir(dir) {
+			seen[dir] = true
+			if had == nil {
+				if had, err = r.foldersOf(ctx, commit); err != nil {
+					return nil, err
+				}
+			}
+			info, err := os.Lstat(filepath.Join(r.Top, dir))
+			if there := err == nil && info.IsDir(); there != had[dir] {
+				all = append(all, dir)
+			}
+		}
+	}
+	return all, nil
+}
+
+// foldersOf returns the folders that a commit has files in.
+func (r *Repo) foldersOf(ctx context.Context, commit string) (map[string]bool, error) {
+	held, err := r.paths(ctx, commit)
+	had := map[string]bool{}
+	for p := range held {
+		for dir := path.Dir(p); dir != "." && !had[dir]; dir = path.Dir(dir) {
+			had[dir] = true
+		}
+	}
+	return had, err
 }
 
 // lookInto adds what the index tells of links, hidden files and submodules. prefix is where r is in the work tree of c.

@@ -33,6 +33,7 @@ func TestPrograms(t *testing.T) {
 		// wrappers
 		{"chrt -o 0 a; chrt 5 b; unshare -r c; setarch x86_64 -R d; setarch -R e; prlimit --nofile=9 f; choom -n 0 -- g", "chrt a unshare c setarch d e prlimit f choom g b"},
 		{"time -p a; command -p b; strace -f c; flock -n f d; ionice -c 3 e; sudo -n g; setsid -f h", "a command b strace c flock d ionice e sudo g setsid h"},
+		{"chroot --userspec=me / a; perf stat -r 5 -- b; perf record -F 99 -g c", "chroot a perf b c"},
 		{"env -S 'a b'; env -iS 'X=1 c d'; env --split-string=e", "env a c e"},
 		{"find . -name x -exec a {} ';' -exec b + -ok c \\; -execdir ./d ';'; find . -exec sh -c ./e \\;", "find a b c sh ./e"},
 		// scripts

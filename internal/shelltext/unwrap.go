@@ -27,6 +27,8 @@ var wrappers = map[string]wrapper{
 	"flock": {1, "-w -E --timeout --wait --conflict-exit-code"}, "taskset": {1, " "}, "numactl": {0, "-C -N -m -p -i -l"}, "envdir": {1, " "},
 	"unshare": {0, "-S -G -R -w -l --setuid --setgid --root --wd --map-user --map-group --map-users --map-groups --setgroups --monotonic --boottime"},
 	"setarch": {0, " "}, "linux32": {0, " "}, "linux64": {0, " "}, "i386": {0, " "}, "x86_64": {0, " "}, "prlimit": {0, "-o --output"}, "choom": {0, "-n --adjust"},
+	"chroot":  {1, "-u -g -G --userspec --groups"},
+	"perf":    {1, "-e -o -r -F -c -m -C -G -x -D -I --event --output --repeat --freq --count --delay"}, // its own word is stat, record or trace
 	"runuser": {0, "-u -g -G --user --group --supp-group"},
 	"setpriv": {0, "--ruid --euid --reuid --rgid --egid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig --ptracer --selinux-label --apparmor-profile --landlock-access --landlock-rule"},
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +17,7 @@ const pause = time.Second
 // A poller finds what changed by looking at all files again and again.
 type poller struct {
 	w     *Watcher
+	skip  atomic.Pointer[func(dir string) bool]
 	pause time.Duration
 	files map[string]fs.FileInfo // by path below the root
 	found chan []string          // what changed between two looks
@@ -23,6 +25,7 @@ type poller struct {
 
 func (p *poller) look() (map[string]fs.FileInfo, error) {
 	files := make(map[string]fs.FileInfo, len(p.files))
+	skip := *p.skip.Load()
 	err := filepath.WalkDir(p.w.root, func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case at != p.w.root && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)):
@@ -31,7 +34,7 @@ func (p *poller) look() (map[string]fs.FileInfo, error) {
 			return err
 		case at == p.w.root:
 			return nil
-		case d.IsDir() && p.w.skip(p.w.rel(at)):
+		case d.IsDir() && skip(p.w.rel(at)):
 			return filepath.SkipDir
 		}
 		if info, err := d.Info(); err == nil { // else it has just vanished

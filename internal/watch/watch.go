@@ -42,6 +42,8 @@ type Watcher struct {
 	kernel  *kernel // nil: poll
 	poll    *poller // nil: kernel
 	changes chan Changes
+	skips   chan func(dir string) bool // see Skip
+	skipped chan struct{}              // answers it
 	done    chan struct{}
 	ended   chan struct{}
 	paths   map[string]bool // that changed, as in Changes
@@ -79,7 +81,7 @@ func Open(root string, skip func(dir string) bool) (*Watcher, error) {
 
 func newWatcher(root string, skip func(dir string) bool) *Watcher {
 	w := &Watcher{
-		root: root, skip: skip, changes: make(chan Changes),
+		root: root, skip: skip, changes: make(chan Changes), skips: make(chan func(string) bool), skipped: make(chan struct{}),
 		done: make(chan struct{}), ended: make(chan struct{}), paths: map[string]bool{}, links: map[string]bool{},
 	}
 	w.C = w.changes
@@ -91,6 +93,7 @@ func openPolls(root string, skip func(dir string) bool, pause time.Duration, why
 	w := newWatcher(root, skip)
 	w.Polls = why
 	w.poll = &poller{w: w, pause: pause, found: make(chan []string)}
+	w.poll.skip.Store(&skip)
 	var err error
 	if w.poll.files, err = w.poll.look(); err != nil {
 		return nil, fmt.Errorf("changes in %s cannot be watched: %w", root, err)
@@ -108,6 +111,20 @@ func (w *Watcher) Close() error {
 		return w.kernel.close()
 	}
 	return nil
+}
+
+// Skip replaces the function skip of Open: folders that were left out are watched where the new one does not leave them out.
+// Files that change in them from then on are noted. It is called by one goroutine, which does not close the Watcher meanwhile.
+func (w *Watcher) Skip(skip func(dir string) bool) {
+	if w.poll != nil {
+		w.poll.skip.Store(&skip)
+		return
+	}
+	select {
+	case w.skips <- skip:
+		<-w.skipped
+	case <-w.ended: // the kernel tells nothing more
+	}
 }
 
 // short says what the kernel is short of, and what to do about it, or returns "".
@@ -180,6 +197,9 @@ func (w *Watcher) follow(events <-chan event, faults <-chan error, found <-chan 
 			for _, p := range some {
 				w.paths[p] = true
 			}
+		case w.skip = <-w.skips:
+			w.lost = w.add(w.root, false) != nil || w.lost
+			w.skipped <- struct{}{}
 		case e, ok := <-events:
 			if !ok {
 				return

@@ -41,9 +41,10 @@ func changes(t *testing.T, open opening) {
 	root := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(root, "src", "deep"), 0o755))
 	must(t, os.MkdirAll(filepath.Join(root, "skipped"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(root, "apart"), 0o755))
 	must(t, os.WriteFile(filepath.Join(root, "src", "old"), nil, 0o644))
 	must(t, os.Symlink("src/target", filepath.Join(root, "old link")))
-	w, err := open(root, func(dir string) bool { return dir == "skipped" || dir == "new/skipped" })
+	w, err := open(root, func(dir string) bool { return dir == "skipped" || dir == "new/skipped" || dir == "apart" })
 	must(t, err)
 	defer func() { must(t, w.Close()) }()
 	told := func(do func() error, want ...string) {
@@ -102,6 +103,9 @@ func changes(t *testing.T, open opening) {
 	told(func() error {
 		return errors.Join(os.Remove(filepath.Join(root, "came")), link("src", "came")())
 	}, "came", "in/two")
+	// What is skipped no longer.
+	w.Skip(func(dir string) bool { return dir == "skipped" })
+	told(write("apart/later"), "apart/later")
 }
 
 // Many changes at once are told together, and none is lost.

@@ -18,10 +18,14 @@ func Affected(c *pipeline.Config, tasks []*pipeline.Task, paths, defining []stri
 	return affected(c, tasks, paths, defining, touched, func(*pipeline.Task) string { return "" })
 }
 
-// AffectedSince is Affected by paths that git told, and by inputs that it does not tell of.
-func AffectedSince(c *pipeline.Config, tasks []*pipeline.Task, paths, defining []string, unseen *Unseen) (map[string]string, error) {
+// AffectedSince is Affected by what git told, and by inputs that it does not tell of.
+func AffectedSince(c *pipeline.Config, tasks []*pipeline.Task, changes *files.Changes, defining []string, unseen *Unseen) (map[string]string, error) {
 	if err := unseen.ask(c, c.Tasks); err != nil {
 		return nil, err
+	}
+	paths := slices.Clone(changes.Paths)
+	for _, dir := range changes.Folders {
+		paths = append(paths, NewFolder(dir))
 	}
 	return affected(c, tasks, paths, defining, false, unseen.reason), nil
 }
@@ -66,8 +70,8 @@ func affected(c *pipeline.Config, tasks []*pipeline.Task, paths, defining []stri
 	return why
 }
 
-// NewFolder returns the path by which Affected and Concerns know a folder that is new, without what is in it. Only a task
-// with inputs = auto can be affected: one that looked for the name, or listed the folder that it came to.
+// NewFolder returns the path by which Affected and Concerns know a folder that is new or gone, without what is in it. Only a task
+// with inputs = auto can be affected: one that looked for the name, or listed the folder that it came to or was in.
 func NewFolder(path string) string { return path + newFolder }
 
 // newFolder is at the end of no clean path.
@@ -97,7 +101,12 @@ func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 // sees returns what a task with inputs reads: its inputs, its dotenv files, and its programs that the project has.
 func sees(t *pipeline.Task) files.Scope {
 	of := scopeOf(t)
-	of.In = append(of.In, files.ParseAll(t.Seen)...)
+	for _, p := range files.ParseAll(t.Seen) {
+		if p.Plain { // it may be a folder, of which only the name was read
+			p = files.Exactly(p.Folder)
+		}
+		of.In = append(of.In, p)
+	}
 	if t.Auto && len(t.Seen) == 0 { // it is not known: anything
 		of.In = append(of.In, files.Parse("**"))
 	}
@@ -191,7 +200,7 @@ func changedInput(t *pipeline.Task, paths []string) string {
 		switch {
 		case !concerned(t, of, p):
 		case first == "":
-			first = p
+			first = strings.TrimSuffix(p, newFolder)
 		default:
 			more++
 		}
@@ -217,7 +226,7 @@ func concerned(t *pipeline.Task, of files.Scope, p string) bool {
 	}
 	if folder {
 		return slices.ContainsFunc(of.In, func(in files.Pattern) bool {
-			return !in.Not && (files.Within(in.Folder, dir) || files.Within(dir, in.Folder))
+			return !in.Not && in.MayMatchIn(dir)
 		})
 	}
 	return files.Matches(of.In, p) // also if it makes that: after an edit it must run

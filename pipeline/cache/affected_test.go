@@ -140,6 +140,11 @@ func TestConcerns(t *testing.T) {
 			t.Errorf("a new folder %s: %v", path, got)
 		}
 	}
+	for path, want := range map[string]bool{"src/a": true, "src/a/": true, "src/a/b": false, "src/a/b/": false, "looked/for": true, "looked/": true, "looked/for/a": false, "looked/for/a/": false} {
+		if got := Concerns(auto[:1], path, ""); got != want {
+			t.Errorf("%s of what was seen: %v", path, got)
+		}
+	}
 	if Concerns(tasks[:1], "a", "") {
 		t.Error("a change concerns a task without inputs")
 	}

@@ -30,6 +30,14 @@ type baseline struct {
 
 const baselineVersion = 1
 
+// madeOf returns what the pass was made of; of no pass nothing.
+func (l *baseline) madeOf() *record.MadeOf {
+	if l == nil {
+		return &record.MadeOf{}
+	}
+	return &l.MadeOf
+}
+
 // baselines are those of the tasks of one tree, and what else is known of what these made. Its methods may be called by
 // several goroutines at once.
 type baselines struct {

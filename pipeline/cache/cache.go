@@ -241,10 +241,11 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 		if err != nil {
 			return off(err.Error())
 		}
-		e.bare, sets = &bare, nil
-		for i := range c.sets[t.Name] {
-			sets = append(sets, &c.sets[t.Name][i])
+		pass := &record.MadeOf{}
+		if len(c.sets[t.Name]) > 1 {
+			pass = c.baselines.of(c.baselines.name(t)).madeOf()
 		}
+		e.bare, sets = &bare, c.setsOf(t, pass)
 	}
 	if err := c.lookFor(ctx, e, d, sets); err != nil {
 		return off(err.Error())

@@ -15,6 +15,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/filename"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -56,6 +57,19 @@ func readSetsIn(path string) []reads.Set {
 		}
 	}
 	return all.Sets
+}
+
+// setsOf returns the sets of a task: first the one that was in the key of a pass, with which a miss is compared, then the
+// newest ones.
+func (c *Cache) setsOf(t *pipeline.Task, pass *record.MadeOf) (all []*reads.Set) {
+	for i := range c.sets[t.Name] {
+		if s := &c.sets[t.Name][i]; s.Digest() == pass.Platform["reads"] {
+			all = slices.Insert(all, 0, s)
+		} else {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // putReadSet makes a set the newest of a task.

@@ -105,7 +105,9 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []rea
 		}
 		why = append(why, d)
 	}
-	for _, name := range changedNames(last.Env, now.Env) {
+	names := slices.Concat(changedNames(last.Env, now.Env), changedNames(last.Shown, now.Shown)) // the key has values that are shown, of others hashes
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		why = append(why, difference{what: envText(name, last, now)})
 	}
 	if last.Inputs != now.Inputs {
@@ -162,6 +164,11 @@ func envText(name string, last, now *record.MadeOf) string {
 		return "env " + name + " is gone"
 	case shownBefore && shownAfter:
 		return fmt.Sprintf("env %s was %s, is %s", name, was, is)
+	case last.Env[name] != now.Env[name]:
+	case shownBefore:
+		return "env " + name + " is no longer in plain text"
+	default:
+		return "env " + name + " is in plain text now"
 	}
 	return "env " + name + " changed"
 }
@@ -173,10 +180,8 @@ func (c *Cache) Against(ctx context.Context, t *pipeline.Task, was *record.MadeO
 		return nil, err
 	}
 	var set *reads.Set
-	for i := range c.sets[t.Name] {
-		if s := &c.sets[t.Name][i]; set == nil || s.Digest() == was.Platform["reads"] {
-			set = s
-		}
+	if sets := c.setsOf(t, was); len(sets) > 0 {
+		set = sets[0]
 	}
 	now, inputs, err := c.now(ctx, t, set, nil)
 	if err != nil {

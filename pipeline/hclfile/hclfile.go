@@ -96,6 +96,9 @@ func Load(path string, o Options) (*pipeline.Config, error) {
 func readFile(path string, pipes bool) ([]byte, error) {
 	// O_NONBLOCK: opening a FIFO must not wait for somebody to write to it. It means nothing to a regular file.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if to, isLink := os.Readlink(path); err != nil && isLink == nil && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP)) {
+		return nil, fmt.Errorf("%s is a link to %s, where no file is: correct the link, or remove it", path, to)
+	}
 	if err != nil {
 		return nil, err // names the path
 	}

@@ -202,7 +202,7 @@ func TestLoadWhatIsNoFile(t *testing.T) {
 	for path, want := range map[string]string{
 		folder:                    "is a folder",
 		fifo:                      "is not a regular file",
-		link:                      "no such file",
+		link:                      "is a link to nowhere, where no file is",
 		filepath.Join(dir, "not"): "no such file",
 		"/dev/null":               "is not a regular file",
 	} {

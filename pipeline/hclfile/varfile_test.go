@@ -159,7 +159,7 @@ func TestVariableFileThatIsNone(t *testing.T) {
 		folder:                    "cannot be read: It is a folder, not a file.",
 		fifo:                      "It is a pipe that nothing came through.",
 		"/dev/null":               "It is not a regular file.",
-		link:                      "does not exist",
+		link:                      "cannot be read: It is a link to nowhere, where no file is",
 		filepath.Join(dir, "not"): "does not exist: Its path is relative to the folder you work in.",
 	} {
 		_, err := load(t, "", hclfile.Options{VarFiles: []string{path}})

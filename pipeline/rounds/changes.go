@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/watch"
+	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
@@ -45,7 +46,7 @@ func (w *Watch) follow() {
 	}
 }
 
-// take notes changes, and ends the round that is at work if they touch one of its tasks.
+// take notes changes, and ends the round that is at work if they touch one of its tasks, or if it would not end by itself.
 func (w *Watch) take(c watch.Changes) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,10 +63,18 @@ func (w *Watch) take(c watch.Changes) {
 		return
 	}
 	w.extra = false
+	w.redone = w.redone || slices.ContainsFunc(c.Paths, func(p string) bool { return slices.Contains(w.files, p) })
 	w.begin(c)
-	if w.cancel != nil && (c.Lost || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
+	if w.cancel != nil && (c.Lost || w.goesOn() || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
 		w.cancel()
 	}
+}
+
+// goesOn reports whether the round at work has a service that nothing depends on: it goes on until that ends. w.mu is locked.
+func (w *Watch) goesOn() bool {
+	return slices.ContainsFunc(w.current, func(s *pipeline.Task) bool {
+		return s.Service != nil && !slices.ContainsFunc(w.current, func(t *pipeline.Task) bool { return slices.Contains(t.DependsOn, s.Name) })
+	})
 }
 
 // begin lets changes begin the next round. w.mu is locked.
@@ -193,8 +202,28 @@ func (w *Watch) ignored(paths []string) map[string]string {
 	return ignored
 }
 
-// skips returns which folders are not watched: those of git and of the records, and what git ignores, unless inputs are
-// in it. What is ignored is asked once; in a folder that is ignored since, changes are dropped one by one. w.mu is locked.
+// watchAnew watches folders that were skipped and have inputs by now, or that git ignores no longer. paths have changed. w.mu
+// is locked.
+func (w *Watch) watchAnew(paths []string) {
+	if w.watcher == nil { // as in Close
+		return
+	}
+	if inputs := w.patterns(); slices.ContainsFunc(paths, files.IsRules) || !slices.Equal(inputs, w.inputs) {
+		w.inputs = inputs
+		w.watcher.Skip(w.skips())
+	}
+}
+
+// patterns returns the inputs of all tasks, and what they were seen to read. w.mu is locked.
+func (w *Watch) patterns() (all []string) {
+	for _, t := range w.config.Tasks {
+		all = slices.Concat(all, t.Inputs, t.Seen)
+	}
+	return all
+}
+
+// skips returns which folders are not watched: those of git and of the records, and what git ignores, unless w.inputs are in
+// it. In a folder that is ignored since, changes are dropped one by one. w.mu is locked.
 func (w *Watch) skips() func(dir string) bool {
 	ignored := map[string]bool{}
 	if w.Repo != nil {
@@ -207,10 +236,7 @@ func (w *Watch) skips() func(dir string) bool {
 			}
 		}
 	}
-	var inputs []string
-	for _, t := range w.config.Tasks {
-		inputs = slices.Concat(inputs, t.Inputs, t.Seen)
-	}
+	inputs := w.inputs
 	return func(dir string) bool {
 		switch filepath.Base(dir) {
 		case ".git", ".async":

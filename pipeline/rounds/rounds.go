@@ -1,7 +1,7 @@
 // Package rounds decides which tasks each round of run --watch runs. A round is a run of its own; the caller carries it
 // out. The first one has all tasks:
 //
-//	Open → Begin → the run → end → Changed → Next → Begin → …
+//	Open → Begin → the run → end → Changed → Reading → Next → Begin → …
 //
 // rounds.go has what a round runs, changes.go which changes begin or end one.
 package rounds
@@ -45,8 +45,10 @@ type Watch struct {
 	config  *pipeline.Config
 	tasks   []*pipeline.Task // that are watched
 	files   []string         // PIPELINE.hcl, what it includes and what gives it values
+	inputs  []string         // patterns of all tasks, as the watcher knows them
 	pending watch.Changes    // since the last round was chosen
 	ended   map[string]record.Task
+	redone  bool               // one of files changed since Reading
 	current []*pipeline.Task   // of the round that is at work
 	cancel  context.CancelFunc // ends that round; nil: none is at work
 	last    time.Time          // when a round ended last
@@ -68,6 +70,7 @@ func (w *Watch) Open(c *pipeline.Config, g *pipeline.Graph, files []string) (pol
 	if w.root, err = os.Stat(w.Root); err != nil {
 		return "", err
 	}
+	w.inputs = w.patterns()
 	if w.watcher, err = watch.Open(w.Root, w.skips()); err != nil {
 		return "", err
 	}
@@ -104,12 +107,23 @@ func (w *Watch) Close() {
 // Changed receives when there are changes that the next round has to answer.
 func (w *Watch) Changed() <-chan struct{} { return w.changed }
 
-// Next returns the tasks of the next round, in the order of the graph, and the paths whose changes begin it, sorted. From
-// now on the tasks of g are watched; files are as in Open. Services that the tasks need are not added. changed are the
+// Reading tells that PIPELINE.hcl is about to be read for a round.
+func (w *Watch) Reading() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.redone = false
+}
+
+// Next returns the tasks of the next round, in the order of the graph, and the paths whose changes begin it, sorted. Where what
+// defines the tasks changed since Reading it returns none, and Changed receives again. From now on the tasks of g are watched;
+// files are as in Open. Services that the tasks need are not added. changed are the
 // services among tasks that changed files concern, or what they depend on, and not only a task that needs them.
 func (w *Watch) Next(c *pipeline.Config, g *pipeline.Graph, files []string) (tasks, paths, changed []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.redone {
+		return nil, nil, nil
+	}
 	select { // what is pending is taken now
 	case <-w.changed:
 	default:
@@ -117,6 +131,7 @@ func (w *Watch) Next(c *pipeline.Config, g *pipeline.Graph, files []string) (tas
 	paths, lost := w.pending.Paths, w.pending.Lost
 	w.pending = watch.Changes{}
 	w.use(c, g, files)
+	w.watchAnew(paths)
 	runs := map[string]bool{}
 	for name := range cache.Affected(c, w.tasks, paths, files, true) {
 		runs[name] = true
@@ -187,14 +202,18 @@ func (w *Watch) spread(runs map[string]bool, lost bool) {
 	}
 }
 
-// Begin tells that a round is at work, with the tasks of g. The context ends when changes touch one of them. end must be
-// called with the record of the round, or with nil where there is none: another run was at work, or nothing could be
+// Begin tells that a round is at work, with the tasks of g. The context ends when changes touch one of them. Where a service
+// keeps the round at work it ends when there are any changes, also since Next. It has ended if what defines the tasks changed
+// since Reading. end must be called with the record of the round, or with nil where there is none: another run was at work, or nothing could be
 // recorded. Then the next round has these tasks, too.
 func (w *Watch) Begin(ctx context.Context, g *pipeline.Graph) (_ context.Context, end func(*record.Sealed)) {
 	ctx, cancel := context.WithCancel(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.current, w.cancel = g.Tasks(), cancel
+	if w.redone || (len(w.pending.Paths) > 0 || w.pending.Lost) && w.goesOn() {
+		cancel()
+	}
 	return ctx, func(sealed *record.Sealed) {
 		cancel()
 		w.mu.Lock()
@@ -202,6 +221,7 @@ func (w *Watch) Begin(ctx context.Context, g *pipeline.Graph) (_ context.Context
 		w.cancel, w.last = nil, time.Now()
 		w.awaitRest()
 		w.Know(w.config)
+		w.watchAnew(nil)
 		if sealed == nil {
 			for _, t := range g.Tasks() {
 				w.ended[t.Name] = record.Task{Name: t.Name, Status: record.Cancelled}

@@ -71,6 +71,7 @@ func (p *project) open(folders ...string) {
 
 // round begins a round of all tasks. end gives some of them, or all, a status.
 func (p *project) round() (end func(tasks []string, status string)) {
+	p.Reading()
 	_, sealed := p.Begin(p.t.Context(), p.graph)
 	return func(tasks []string, status string) {
 		r := &record.Sealed{}
@@ -103,6 +104,7 @@ func (p *project) waits() {
 
 // next chooses the next round: "a b <- changed/path".
 func (p *project) next() string {
+	p.Reading()
 	tasks, paths, _ := p.Next(p.config, p.graph, defining)
 	return strings.Join(tasks, " ") + " <- " + strings.Join(paths, " ")
 }
@@ -174,7 +176,7 @@ func TestIgnored(t *testing.T) {
 	p := newProject(t, filepath.Join(top, "proj"), &pipeline.Task{Name: "a", Dir: ".", Inputs: []string{"src/**", "named/x", "named/deep/*.log"}})
 	p.Repo, err = git.Find(t.Context(), top)
 	must(t, err)
-	p.open("src/build", "named/deep")
+	p.open("src/build", "named/deep", "build/deep")
 	for _, tt := range []struct {
 		put  []string
 		want string
@@ -195,6 +197,19 @@ func TestIgnored(t *testing.T) {
 			t.Errorf("%s: skipped %v", dir, !want)
 		}
 	}
+	// A folder is watched once git ignores it no longer, or a task reads what is in it.
+	must(t, os.WriteFile(filepath.Join(p.Root, ".gitignore"), []byte("!src/build/\n"), 0o644))
+	p.waits()
+	p.want("a <- .gitignore")
+	p.put("src/build/z")
+	p.waits()
+	p.want("a <- src/build/z")
+	end := p.round()
+	p.config.Tasks[0].Inputs = append(p.config.Tasks[0].Inputs, "build/deep/**")
+	end(nil, record.Passed)
+	p.put("build/deep/x")
+	p.waits()
+	p.want("a <- build/deep/x")
 }
 
 // A round ends when a change touches one of its tasks.
@@ -219,6 +234,55 @@ func TestEndsRound(t *testing.T) {
 	}
 	end(nil)
 	p.want("gen test <- src/a")
+}
+
+// No round has tasks as they were before the last change of PIPELINE.hcl.
+func TestChangedWhileRead(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "", chain()...)
+	p.round()(nil, record.Passed)
+	p.Reading()
+	p.take(watch.Changes{Paths: []string{"PIPELINE.hcl"}})
+	if tasks, _, _ := p.Next(p.config, p.graph, defining); tasks != nil {
+		t.Errorf("a round of %v", tasks)
+	}
+	p.waits()
+	p.want("gen test lint once <- PIPELINE.hcl")
+	p.take(watch.Changes{Paths: []string{"PIPELINE.hcl"}})
+	ctx, end := p.Begin(t.Context(), p.graph)
+	if ctx.Err() == nil {
+		t.Error("the round goes on")
+	}
+	end(nil)
+	p.waits()
+	p.want("gen test lint once <- PIPELINE.hcl")
+}
+
+// A round with a service that nothing needs does not end by itself: every change ends it, also one that came before it began.
+func TestEndsRoundOfService(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "", &pipeline.Task{Name: "web", Dir: ".", Inputs: []string{"web/**"}, Service: &pipeline.Service{}}, &pipeline.Task{Name: "test", Dir: ".", Inputs: []string{"t/**"}})
+	p.round()(nil, record.Passed)
+	g, err := pipeline.Select(p.config, []string{"web"}, false)
+	must(t, err)
+	p.take(watch.Changes{Paths: []string{"web/a"}})
+	p.want("web <- web/a")
+	ctx, end := p.Begin(t.Context(), g)
+	if ctx.Err() != nil {
+		t.Error("the round ended at once")
+	}
+	p.take(watch.Changes{Paths: []string{"t/a"}})
+	if ctx.Err() == nil {
+		t.Error("the round goes on after a change")
+	}
+	end(nil)
+	p.want("web test <- t/a")
+	p.take(watch.Changes{Paths: []string{"t/a"}})
+	ctx, end = p.Begin(t.Context(), g)
+	if ctx.Err() == nil {
+		t.Error("the round goes on after a change that came before it began")
+	}
+	end(nil)
 }
 
 // After lost events anything may have changed.
@@ -485,6 +549,7 @@ func TestChangedServices(t *testing.T) {
 			p.round()(nil, record.Passed)
 			p.round()([]string{"api", "db"}, record.Skipped) // not needed: the next round of test has them
 			p.take(watch.Changes{Paths: []string{path}})
+			p.Reading()
 			_, _, changed := p.Next(p.config, p.graph, defining)
 			if got := strings.Join(changed, " "); got != want {
 				t.Errorf("%q, want %q", got, want)

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 )
 
@@ -35,8 +36,16 @@ func (r *Runner) find(name, dir string, env []string) (all []cache.Program) {
 			break
 		}
 		all = append(all, cache.Program{Name: shown(name, r.Config.Root), Path: path})
-		if name = interpreter(path); name == "" {
+		words := interpreter(path)
+		if len(words) == 0 {
 			break
+		}
+		if name = words[0]; shown(path, r.Config.Root) != path { // what is found outside of the root is remembered for all folders
+			for _, p := range shelltext.ProgramsOf(words) {
+				if p.Script {
+					all = append(all, r.script(p.Name, dir)...)
+				}
+			}
 		}
 	}
 	return all
@@ -130,11 +139,11 @@ func (l *lookups) count(more int) {
 	l.asked, l.found, l.fixed = 0, nil, nil
 }
 
-// interpreter returns the program that the first line of a script names, also by way of env, or "".
-func interpreter(path string) string {
+// interpreter returns the command that the first line of a script names, without env, or nil.
+func interpreter(path string) []string {
 	f, err := os.Open(path)
 	if err != nil {
-		return ""
+		return nil
 	}
 	defer func() { _ = f.Close() }()
 	b := make([]byte, 256)
@@ -142,18 +151,16 @@ func interpreter(path string) string {
 	line, _, _ := strings.Cut(string(b[:n]), "\n")
 	line, ok := strings.CutPrefix(line, "#!")
 	words := strings.Fields(line)
-	if !ok || len(words) == 0 {
-		return ""
+	switch {
+	case !ok || len(words) == 0:
+		return nil
+	case filepath.Base(words[0]) != "env":
+		return words
 	}
-	if filepath.Base(words[0]) != "env" {
-		return words[0]
+	if inner := shelltext.Unwrap(words); len(inner) > 0 {
+		return inner
 	}
-	for _, w := range words[1:] {
-		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
-			return w
-		}
-	}
-	return words[0]
+	return words[:1]
 }
 
 // shown returns a program's name without the place of the root, which must not be in a key.

@@ -65,6 +65,19 @@ func (p *Pattern) match(name string) bool {
 	return ok && err == nil
 }
 
+// MayMatchIn reports whether the pattern may match a folder, or something in it.
+func (p *Pattern) MayMatchIn(dir string) bool {
+	switch {
+	case Within(p.Folder, dir):
+		return true
+	case p.exact:
+		return false
+	case p.flat:
+		return Parent(dir) == p.Folder
+	}
+	return Within(dir, p.Folder)
+}
+
 // Within reports whether name is dir or below it. Everything is within "".
 func Within(name, dir string) bool {
 	return dir == "" || strings.HasPrefix(name, dir) && (len(name) == len(dir) || name[len(dir)] == '/')

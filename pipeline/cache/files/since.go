@@ -15,6 +15,7 @@ import (
 type Changes struct {
 	Base, Commit string   // the name of what was asked for, and the commit in which HEAD left it
 	Paths        []string // what differs. That of a folder (a submodule whose commit differs) ends in a slash
+	Folders      []string // that are new or gone: see git.Comparison
 	Doubtful     []string // what may differ and git does not report: see git.Comparison; and links to such a file, to nothing, or out of the repository
 }
 
@@ -53,7 +54,13 @@ func Since(ctx context.Context, repo *git.Repo, base, root string) (*Changes, er
 		}
 		return paths
 	}
-	return &Changes{name, commit, in(changed), in(doubtful)}, nil
+	found := &Changes{Base: name, Commit: commit, Paths: in(changed), Doubtful: in(doubtful)}
+	for _, p := range compared.Folders {
+		if rel, ok := InRoot(root, at(p)); ok && rel != "." {
+			found.Folders = append(found.Folders, rel)
+		}
+	}
+	return found, nil
 }
 
 // follow adds to the changed and to the doubtful paths the links that lead to one of them, also by way of other links, and to
