@@ -246,7 +246,7 @@ func (q *Request) turn(ctx context.Context, r *Result) (l left, err error) {
 	if q.over(ctx) {
 		return l, ErrNotStarted
 	}
-	work, cancel := q.Budget.ForAgent(ctx, 0)
+	work, cancel := q.Budget.ForAgent(ctx)
 	defer cancel()
 	if q.isTask() {
 		q.Progress.Step("agent %s is at work in a copy", q.Agent.Name())
