@@ -443,7 +443,7 @@ func (q *Request) basic(box sandbox.Box, dir string, raw io.Writer) agent.Reques
 func exec(ctx context.Context, box sandbox.Box, c agent.Command) (agent.Exit, error) {
 	r, err := box.Run(ctx, sandbox.Command{
 		Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Idle: c.Idle,
-		Memory: true,
+		Memory: true, Exited: c.Exited,
 	})
 	wall := errors.Is(context.Cause(ctx), budget.ErrWallClock)
 	return agent.Exit{
