@@ -170,6 +170,9 @@ func (q *Request) conclude(r *Result, l left) {
 	case (kind == failure.PatchEmpty || kind == failure.NoOutput) && l.outside != "":
 		kind, evidence = failure.PatchEmpty, "everything the agent changed is "+l.outside
 	}
+	if kept := q.Budget.Kept(); kind == failure.WallTimeout && kept != "" {
+		evidence += "; " + kept
+	}
 	evidence = q.Redact.String(evidence)
 	if kind != "" {
 		r.fails(kind, evidence)

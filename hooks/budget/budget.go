@@ -80,6 +80,19 @@ func short(left, least time.Duration) string {
 		left.Round(time.Second))
 }
 
+// Kept tells how much of the wall clock no agent may use, and what for; empty: nothing.
+func (b *Budget) Kept() string {
+	if b.reserved == 0 {
+		return ""
+	}
+	use := "verification"
+	kept := b.reserved + b.reviewWall()
+	if b.review {
+		use += " and a second opinion"
+	}
+	return fmt.Sprintf("of wall_clock %s %s are kept for %s", b.Limit.WallClock, kept.Round(100*time.Millisecond), use)
+}
+
 // end returns when the wall clock ends if it is not stopped any more, without what is kept for a second opinion.
 func (b *Budget) end() time.Time {
 	return b.started.Add(b.Limit.WallClock - b.reviewWall() + b.apart())
