@@ -69,6 +69,8 @@ func TestClassify(t *testing.T) {
 		{"B98 both", 400, `{"error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 190000 + 21333 > 204798"}}`, failure.ContextOverflow, false, "limit"},
 		{"B101", 503, `{"error":{"message":"token limit exceeded"}}`, failure.ServerOverload, true, "token limit"},
 		{"B93 used up, whatever the status", 502, `{"error":{"message":"Your quota has been exceeded, stream closed"}}`, failure.QuotaExhausted, false, "quota"},
+		{"B101 but a quota that is used up", 503, `{"error":{"message":"insufficient_quota","type":"server_error"}}`, failure.QuotaExhausted, false, "quota"},
+		{"B101 but an empty balance", 503, `{"error":{"message":"insufficient balance","type":"server_error"}}`, failure.Billing, false, "balance"},
 		{"B93 funds", 500, `{"error":{"message":"insufficient funds; stream closed"}}`, failure.Billing, false, "funds"},
 		{"B93 a quota that only could not be read", 503, `{"error":{"message":"the quota service is unavailable"}}`, failure.ServerOverload, true, "quota"},
 		{"a quota of a minute, in words", 429, `{"error":{"message":"Quota exceeded for quota metric 'Requests' and limit 'Requests per minute'"}}`, failure.RateLimited, true, "Quota"},
