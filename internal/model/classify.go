@@ -30,7 +30,7 @@ func (f facts) error() *Error {
 	if kind == failure.Unknown && f.again != nil {
 		again = *f.again
 	}
-	if f.after < 0 && kind == failure.RateLimited {
+	if f.after < 0 && kind.Class() == failure.Wait {
 		f.after = waitWords(f.message)
 	}
 	message := cmp.Or(f.message, strings.Join(f.codes, " "), "the provider says no more")
