@@ -66,13 +66,18 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 		},
 	}}
 	a.all(ctx)
+	// A verdict that was reached stands without the second opinion, which could only be missing.
+	reached := ctx.Err() == nil && r.best != nil && r.best.Verdict != verify.Unverified
 	a.secondOpinion(ctx)
 
 	used := b.Attempt().Number
 	if len(r.rows) == 0 {
 		used = 0 // no agent had started
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil && reached:
+		j.log.Note("interrupted after the verification: the second opinion is missing")
+	case ctx.Err() != nil:
 		r.state, r.reason, r.best = fix.Cancelled, "interrupted", nil
 		if used == 0 {
 			r.kind = ""
