@@ -143,7 +143,8 @@ func (a *attempts) one(ctx context.Context, last told) (next told, more bool) {
 		row.Decision = a.decide(t)
 		if row.Decision.Next == budget.Stop {
 			a.resumeAt = row.Decision.ResumeAt
-			return t.next, t.more && !t.Kind.Barred()
+			// An agent that names a time which is too late for this budget is not asked before it, either.
+			return t.next, t.more && !t.Kind.Barred() && row.Decision.ResumeAt == nil
 		}
 		a.decided, a.before = row.Decision, t.Kind
 		if t.next.Tail != "" {
