@@ -45,7 +45,8 @@ func settles(t *testing.T, cache, now string) {
 	fixtest.Check(t, err)
 	fixtest.Check(t, d.Works(1, draft.Workplace{Copy: c.Dir, Base: base.Holder(), Agent: "b", StartedAt: timestamp.Now()}))
 	for _, request := range []map[string]any{
-		{"input_tokens": 100, "output_tokens": 10}, {"input_tokens": 200, "output_tokens": 20},
+		{"input_tokens": 100, "output_tokens": 10},
+		{"input_tokens": 200, "output_tokens": 20},
 		{"input_tokens": 7, "output_tokens": 7, "reviewer": true},
 	} {
 		fixtest.Check(t, d.Transcript(1, "request", request))
