@@ -30,7 +30,7 @@ func TestKindOfWords(t *testing.T) {
 		"API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy": failure.ContentPolicy,
 		"API Error (m): 404 model: m not_found_error":                                                            failure.ModelNotFound,
 		"The 'gpt-x' model is not supported when using Codex with a ChatGPT account.":                            failure.ModelNotFound,
-		"OAuth token has expired. Please obtain a new token or refresh your existing token.":                     failure.TokenRefreshLost,
+		"OAuth token has expired. Please obtain a new token or refresh your existing token.":                     failure.AuthInvalid,
 		"the limit of lines is reached":                                                                          failure.Unknown,
 	} {
 		if got := kindOf(0, nil, words); got != want {

@@ -18,7 +18,8 @@ var phrases = []struct {
 	kind  failure.Kind
 	words []string
 }{
-	{failure.TokenRefreshLost, []string{"could not be refreshed", "refresh token", "oauth token has expired", "oauth token revoked"}},
+	{failure.TokenRefreshLost, []string{"could not be refreshed", "refresh token"}},
+	{failure.AuthInvalid, []string{"oauth token has expired", "oauth token revoked"}},
 	{failure.MCPHandshakeFailed, []string{"handshaking with mcp server failed"}},
 	{failure.CLIConfig, []string{
 		"no conversation found", "session not found", "no rollout found", "invalid session identifier",
