@@ -66,13 +66,18 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 		},
 	}}
 	a.all(ctx)
+	// A verdict that was reached stands without the second opinion, which could only be missing.
+	reached := ctx.Err() == nil && r.best != nil && r.best.Verdict != verify.Unverified
 	a.secondOpinion(ctx)
 
 	used := b.Attempt().Number
 	if len(r.rows) == 0 {
 		used = 0 // no agent had started
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil && reached:
+		j.log.Note("interrupted after the verification: the second opinion is missing")
+	case ctx.Err() != nil:
 		r.state, r.reason, r.best = fix.Cancelled, "interrupted", nil
 		if used == 0 {
 			r.kind = ""
@@ -138,7 +143,8 @@ func (a *attempts) one(ctx context.Context, last told) (next told, more bool) {
 		row.Decision = a.decide(t)
 		if row.Decision.Next == budget.Stop {
 			a.resumeAt = row.Decision.ResumeAt
-			return t.next, t.more && !t.Kind.Barred()
+			// An agent that names a time which is too late for this budget is not asked before it, either.
+			return t.next, t.more && !t.Kind.Barred() && row.Decision.ResumeAt == nil
 		}
 		a.decided, a.before = row.Decision, t.Kind
 		if t.next.Tail != "" {

@@ -441,6 +441,11 @@ func TestAttemptsOfTheBudget(t *testing.T) {
 			"proposed unverified quota_exhausted, used 1, resumes; a edits, stop not_tried, resumes",
 		},
 		{
+			"nor is one before a time that it names and that comes too late", twice,
+			script("a", broken(writes("worse", "cut off"), failure.ServerOverload, new(time.Hour))), nil,
+			"proposed unverified server_overload, used 1, resumes; a edits, stop not_tried, resumes",
+		},
+		{
 			"what an earlier try left is proposed when a later one fails", once, script("a", limited, lost, lost), nil,
 			"proposed unverified stream_failure, used 1; a edits, wait other_kind; a retries 1, retry same_kind; " +
 				"a retries 2, stop not_tried",

@@ -166,9 +166,25 @@ func TestSecondOpinionHangs(t *testing.T) {
 		return agent.Turn{Kind: failure.WallTimeout, Evidence: "too slow", Exit: agent.Exit{TimedOut: true}}
 	}
 	f := answers(t, t.Context(), pipeline.AgentHook{
-		Reviewer: "reviewer", Budget: pipeline.Budget{WallClock: 8 * time.Second},
+		Reviewer: "reviewer", Budget: pipeline.Budget{WallClock: 10 * time.Second},
 	}, script("author", writes("good", said)), script("reviewer", hangs))
 	if f.State != fix.Proposed || show(f.Verdict) != "verified" || f.Opinion.Result != "failed" {
 		t.Errorf("%s %s %+v", f.State, show(f.Verdict), f.Opinion)
+	}
+}
+
+// Who interrupts a second opinion keeps the patch that was verified before it.
+func TestInterruptedOpinion(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	reviewer := script("reviewer", func(context.Context, agent.Request) agent.Turn {
+		cancel()
+		return agent.Turn{Kind: failure.Cancelled, Evidence: "cancelled", Exit: agent.Exit{Cancelled: true}}
+	})
+	f := answers(t, ctx, pipeline.AgentHook{Reviewer: "reviewer"}, script("author", writes("good", said)), reviewer)
+	if f.State != fix.Proposed || show(f.Verdict) != "verified" || f.Opinion.Result != "failed" ||
+		!strings.Contains(show(f.Note), "interrupted after the verification") {
+		t.Errorf("%s %s, note %s, %+v", f.State, show(f.Verdict), show(f.Note), f.Opinion)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/draft"
 	"github.com/async-pipeline/async-pipeline/hooks/homes"
+	"github.com/async-pipeline/async-pipeline/hooks/verify"
 	"github.com/async-pipeline/async-pipeline/internal/tree"
 )
 
@@ -46,6 +47,8 @@ func (j *job) record(r result) *fix.Fix {
 	if r.best != nil {
 		if why := j.propose(f, r.best); why != "" {
 			f.State, f.Reason = fix.Failed, fix.OrNull(j.Redact.String(why))
+		} else if r.best.Verdict != verify.Unverified {
+			f.Advice = nil // how the agent ended no longer matters
 		}
 	}
 	f.Omitted = onceEach(f.Omitted)

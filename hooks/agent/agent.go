@@ -57,6 +57,9 @@ type Command struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Idle           time.Duration
+	// Exited, where it is not nil, may be called when the process itself has ended and processes of it are left. It must not
+	// wait.
+	Exited func()
 }
 
 // An Exit is how a Command ended.

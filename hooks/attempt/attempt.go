@@ -170,6 +170,9 @@ func (q *Request) conclude(r *Result, l left) {
 	case (kind == failure.PatchEmpty || kind == failure.NoOutput) && l.outside != "":
 		kind, evidence = failure.PatchEmpty, "everything the agent changed is "+l.outside
 	}
+	if kept := q.Budget.Kept(); kind == failure.WallTimeout && kept != "" {
+		evidence += "; " + kept
+	}
 	evidence = q.Redact.String(evidence)
 	if kind != "" {
 		r.fails(kind, evidence)
@@ -246,7 +249,7 @@ func (q *Request) turn(ctx context.Context, r *Result) (l left, err error) {
 	if q.over(ctx) {
 		return l, ErrNotStarted
 	}
-	work, cancel := q.Budget.ForAgent(ctx, 0)
+	work, cancel := q.Budget.ForAgent(ctx)
 	defer cancel()
 	if q.isTask() {
 		q.Progress.Step("agent %s is at work in a copy", q.Agent.Name())
@@ -443,7 +446,7 @@ func (q *Request) basic(box sandbox.Box, dir string, raw io.Writer) agent.Reques
 func exec(ctx context.Context, box sandbox.Box, c agent.Command) (agent.Exit, error) {
 	r, err := box.Run(ctx, sandbox.Command{
 		Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Idle: c.Idle,
-		Memory: true,
+		Memory: true, Exited: c.Exited,
 	})
 	wall := errors.Is(context.Cause(ctx), budget.ErrWallClock)
 	return agent.Exit{

@@ -22,11 +22,6 @@ import (
 // turnVariable tells a program that it is asked for its control object only.
 const turnVariable = "ASYNC_PIPELINE_TURN"
 
-const (
-	finalizerLeast = 10 * time.Second // of the wall clock; with less nothing is asked
-	finalizerMost  = 2 * time.Minute
-)
-
 // finalize asks, where that is called for, and puts the control object into the turn. It returns nil where it was
 // not.
 func (q *Request) finalize(ctx context.Context, l *left) *fix.Finalizer {
@@ -39,7 +34,7 @@ func (q *Request) finalize(ctx context.Context, l *left) *fix.Finalizer {
 		return nil // it said nothing at all: no_output, for its policy
 	}
 	f := &fix.Finalizer{Result: "skipped"}
-	if why := cmp.Or(q.Budget.Short(finalizerLeast), q.Budget.Spent()); why != "" {
+	if why := cmp.Or(q.Budget.ShortForReport(len(l.changes) > 0), q.Budget.Spent()); why != "" {
 		f.Reason = new("budget: " + why)
 		return f
 	}
@@ -56,7 +51,7 @@ func (q *Request) finalize(ctx context.Context, l *left) *fix.Finalizer {
 	case q.over(ctx) || answer.Exit.Cancelled: // what comes while we end is not taken
 		f.Result, f.Reason = "failed", new("ended before it answered")
 	case answer.Kind != "" && answer.Control == nil:
-		f.Result, f.Kind, f.Reason = "failed", new(string(answer.Kind)), new(q.Redact.String(answer.Evidence))
+		f.Result, f.Kind, f.Reason = "failed", new(string(answer.Kind)), new(q.Redact.String(whyNone(answer, f.DurationMS)))
 		l.bar(answer, q.Redact.String)
 	case answer.Control == nil:
 		f.Result, f.Reason = "invalid", new(q.Redact.String(answer.Problem))
@@ -115,7 +110,7 @@ func (q *Request) question(ctx context.Context, l *left, f *fix.Finalizer) (answ
 	note := r.Note
 	note(agent.Line{Type: "finalizer", Data: map[string]any{"problem": l.turn.Problem, "resumed": l.turn.Resume != nil}})
 
-	work, cancel := q.Budget.ForAgent(ctx, finalizerMost)
+	work, cancel := q.Budget.ForReport(ctx, len(l.changes) > 0)
 	defer cancel()
 	started := time.Now()
 	answer, err = take(work, r)
@@ -132,6 +127,14 @@ func (q *Request) question(ctx context.Context, l *left, f *fix.Finalizer) (answ
 		q.Progress.Note("the copy that the agent was asked for its report in could not be read: " + err.Error())
 	}
 	return answer, nil
+}
+
+// whyNone returns why a question got no answer. An agent that had no time left had only what the question was given.
+func whyNone(answer agent.Turn, tookMS int64) string {
+	if answer.Exit.TimedOut || answer.Kind == failure.WallTimeout {
+		return fmt.Sprintf("no answer in %s, all the time that there was for the question", (time.Duration(tookMS) * time.Millisecond).Round(100*time.Millisecond))
+	}
+	return answer.Evidence
 }
 
 // statOf lists what changed, a line each.

@@ -46,7 +46,7 @@ func Review(ctx context.Context, q Request, changes []patch.Change, report strin
 	concerns, problem := agent.ParseOpinion(answer.Text, review)
 	switch {
 	case ctx.Err() != nil || answer.Exit.Cancelled || answer.Exit.TimedOut || answer.Exit.IdledOut:
-		o.Reason = new(q.Redact.String(cmp.Or(answer.Evidence, "ended before it answered")))
+		o.Kind, o.Reason = fix.OrNull(string(answer.Kind)), new(q.Redact.String(cmp.Or(whyNone(answer, o.DurationMS), "ended before it answered")))
 	case problem != nil && answer.Kind != "":
 		o.Kind, o.Reason = new(string(answer.Kind)), new(q.Redact.String(answer.Evidence))
 	case problem != nil:

@@ -25,6 +25,7 @@ type Budget struct {
 
 	started  time.Time
 	apart    func() time.Duration // how long the wall clock was stopped since it was started
+	need     time.Duration        // that verification will take
 	reserved time.Duration        // of the wall clock, for verification
 	now      Attempt
 	retried  map[string]bool // agents that had their retry
@@ -41,7 +42,7 @@ func Start(limit pipeline.Budget, need time.Duration, apart func() time.Duration
 	before := apart()
 	return &Budget{
 		Limit: limit, started: time.Now(), apart: func() time.Duration { return apart() - before },
-		reserved: min(need, limit.WallClock/2), now: Attempt{Of: limit.Attempts},
+		need: need, reserved: min(need, limit.WallClock/2), now: Attempt{Of: limit.Attempts},
 		retried: map[string]bool{}, warned: map[string]bool{},
 	}
 }
@@ -61,16 +62,35 @@ func (b *Budget) Used() time.Duration { return time.Since(b.started) - b.apart()
 func (b *Budget) Left() time.Duration { return max(0, time.Until(b.end())) }
 
 // LeftForAgent returns how much of the wall clock an agent may still use; verification needs the rest.
-func (b *Budget) LeftForAgent() time.Duration { return max(0, time.Until(b.end().Add(-b.reserved))) }
+func (b *Budget) LeftForAgent() time.Duration { return b.leftBut(b.reserved) }
+
+// leftBut returns how much of the wall clock is left but for what is kept.
+func (b *Budget) leftBut(kept time.Duration) time.Duration {
+	return max(0, time.Until(b.end().Add(-kept)))
+}
 
 // Short returns why there is no time for an agent that needs at least so much; empty: there is.
-func (b *Budget) Short(least time.Duration) string {
-	left := b.LeftForAgent()
+func (b *Budget) Short(least time.Duration) string { return short(b.LeftForAgent(), least) }
+
+func short(left, least time.Duration) string {
 	if left >= least {
 		return ""
 	}
 	return fmt.Sprintf("an agent would have only %s of the wall clock, verification needs the rest",
 		left.Round(time.Second))
+}
+
+// Kept tells how much of the wall clock no agent may use, and what for; empty: nothing.
+func (b *Budget) Kept() string {
+	if b.reserved == 0 {
+		return ""
+	}
+	use := "verification"
+	kept := b.reserved + b.reviewWall()
+	if b.review {
+		use += " and a second opinion"
+	}
+	return fmt.Sprintf("of wall_clock %s %s are kept for %s", b.Limit.WallClock, kept.Round(100*time.Millisecond), use)
 }
 
 // end returns when the wall clock ends if it is not stopped any more, without what is kept for a second opinion.
@@ -84,14 +104,36 @@ func (b *Budget) Wall(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadlineCause(ctx, b.end(), ErrWallClock)
 }
 
-// ForAgent returns a context that ends when an agent has used its part of the wall clock, or after most, where most
-// is not 0. As for Wall, it is made when the agent starts.
-func (b *Budget) ForAgent(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
-	until := b.end().Add(-b.reserved)
-	if most > 0 && time.Until(until) > most {
-		until = time.Now().Add(most)
+// ForAgent returns a context that ends when an agent has used its part of the wall clock. As for Wall, it is made when
+// the agent starts.
+func (b *Budget) ForAgent(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadlineCause(ctx, b.end().Add(-b.reserved), ErrWallClock)
+}
+
+const (
+	leastReport = 10 * time.Second // of the wall clock; with less no agent is asked for its report
+	mostReport  = 2 * time.Minute
+)
+
+// ShortForReport returns why there is no time to ask an agent for its report; empty: there is. changed means that the
+// agent left a difference.
+func (b *Budget) ShortForReport(changed bool) string {
+	return short(b.leftBut(b.keptOfReport(changed)), leastReport)
+}
+
+// ForReport is ForAgent for a turn in which an agent is only asked for its report.
+func (b *Budget) ForReport(ctx context.Context, changed bool) (context.Context, context.CancelFunc) {
+	left := min(b.leftBut(b.keptOfReport(changed)), mostReport)
+	return context.WithDeadlineCause(ctx, time.Now().Add(left), ErrWallClock)
+}
+
+// keptOfReport returns how much of the wall clock a question for a report leaves to the verification: all that it needs,
+// where there is a difference to verify. The report is worth less than the verdict.
+func (b *Budget) keptOfReport(changed bool) time.Duration {
+	if changed {
+		return b.need
 	}
-	return context.WithDeadlineCause(ctx, until, ErrWallClock)
+	return b.reserved
 }
 
 // An Attempt tells whose turn it is, as a person counts: attempts of the budget, and tries of one. What follows a

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 )
 
 const (
@@ -46,14 +48,14 @@ func (b *Budget) restKept() string {
 	return ", the rest is kept for the reviewer"
 }
 
-// Review returns what a second opinion may use, as Caps does, and a context that ends with its part of the wall
-// clock. why tells why nothing can be asked; then there is no context.
+// Review returns what a second opinion may use, as Caps does, and a context that ends so long before its part of the wall
+// clock that a program which does not stop by itself is ended in it. why tells why nothing can be asked; then there is no context.
 func (b *Budget) Review(ctx context.Context) (
 	work context.Context, cancel context.CancelFunc, tokens int64, cost float64, why string,
 ) {
-	left := max(0, time.Until(b.end().Add(b.reviewWall())))
+	left := max(0, min(time.Until(b.end().Add(b.reviewWall())), mostReview)-sandbox.Grace)
 	if left < leastReview {
-		return nil, nil, 0, 0, fmt.Sprintf("only %s of the wall clock are left", left.Round(time.Second))
+		return nil, nil, 0, 0, fmt.Sprintf("only %s of the wall clock would be left for it", left.Round(time.Second))
 	}
 	if b.Limit.Tokens > 0 {
 		if tokens = min(b.reviewTokens(), b.Limit.Tokens-b.tokens.sum); tokens <= 0 {
@@ -65,6 +67,6 @@ func (b *Budget) Review(ctx context.Context) (
 			return nil, nil, 0, 0, fmt.Sprintf("$%.4f of $%.4f are used", b.cost.sum, b.Limit.CostUSD)
 		}
 	}
-	work, cancel = context.WithDeadlineCause(ctx, time.Now().Add(min(left, mostReview)), ErrWallClock)
+	work, cancel = context.WithDeadlineCause(ctx, time.Now().Add(left), ErrWallClock)
 	return work, cancel, tokens, cost, ""
 }

@@ -16,6 +16,8 @@
 //	  <name>.state.jsonl         what people did with it: {seq, at, by, to, files, accepted, prev}; a hash chain that
 //	                             begins with the digest of <name>.json; <name>.state.jsonl.end tells where it ends
 //	  <name>/draft.json          who is making it; the maker holds a lock on it. Removed after <name>.json is written
+//	  <name>/attempt-<n>.copy.json  where each attempt works and who does: for the record of a fix whose maker was killed.
+//	                             Removed with draft.json
 //	  <name>/attempt-<n>.patch   rescue: what each attempt left
 //	  <name>/attempt-<n>.redacted.patch  the same of files that hold a secret, without it: to be read, not to be applied
 //	  <name>/attempt-<n>.raw.jsonl  what the agent's program printed, bounded

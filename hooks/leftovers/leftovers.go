@@ -144,40 +144,74 @@ func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]st
 	for _, attempt := range slices.Sorted(maps.Keys(works)) {
 		w := works[attempt]
 		at, ours := homes.Around(ctx, store, w.Copy)
-		if !ours || !homes.Inside(w.Base, at.Work) || !recordfile.Exists(w.Copy) {
-			continue // not ours, or already swept
-		}
-		rel, kept, err := rescueFrom(ctx, d, attempt, w, at)
-		if err != nil {
-			return said, err
-		}
-		if kept != "" {
-			said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, may hold what the agent was given, "+
-				"so no patch is made of them; its copy is kept in %s", d.Task, kept))
-		}
-		if rel != "" {
-			said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, are kept in the rescue patch %s",
-				d.Task, filepath.Join(at.Store, "runs", d.Run, rel)))
-		}
-		if w.Agent != "" {
-			var path *string
-			if rel != "" {
-				path = &rel
+		if !w.Rested && ours && homes.Inside(w.Base, at.Work) && recordfile.Exists(w.Copy) { // else it is not ours, or swept
+			rel, kept, err := rescueFrom(ctx, d, attempt, w, at)
+			if err != nil {
+				return said, err
 			}
-			f.Attempts = append(f.Attempts, fix.Attempt{
-				Number: attempt, Agent: w.Agent, Sandbox: w.Sandbox, StartedAt: w.StartedAt, Rescue: path,
-				Kind: new(string(failure.LifecycleClose)), Class: new(string(failure.LifecycleClose.Class())),
-				Evidence: new("the runner was ended"),
-			})
+			if kept != "" {
+				said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, may hold what the agent was given, "+
+					"so no patch is made of them; its copy is kept in %s", d.Task, kept))
+			}
+			if rel != "" {
+				said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, are kept in the rescue patch %s",
+					d.Task, filepath.Join(at.Store, "runs", d.Run, rel)))
+			}
+			if err := d.Rested(attempt); err != nil {
+				return said, err
+			}
 		}
-		if err := d.Rested(attempt); err != nil {
-			return said, err
+		if w.Agent != "" && !d.IsTask() {
+			f.Attempts = append(f.Attempts, rowOf(d, attempt, w))
 		}
 	}
 	if d.IsTask() { // the record of its run is that of its runner
 		return said, d.Finish()
 	}
 	return said, d.Seal(f)
+}
+
+// rowOf returns what is known of an attempt for the record: of one whose agent had ended not how, and of one whose agent
+// was at work what it had used by then.
+func rowOf(d *draft.Draft, attempt int, w draft.Workplace) fix.Attempt {
+	row := fix.Attempt{
+		Number: attempt, Agent: w.Agent, Sandbox: w.Sandbox, StartedAt: w.StartedAt, Rescue: fix.OrNull(d.Rescued(attempt)),
+	}
+	input, output, requests, whole := used(d, attempt)
+	switch {
+	case requests > 0 && whole && w.Rested:
+		row.Tokens = fix.Tokens{Input: &input, Output: &output}
+		row.Requests = &requests
+	case input+output > 0:
+		row.Tokens = fix.Tokens{AtLeast: new(input + output)}
+	}
+	if !w.Rested {
+		row.Kind, row.Class = new(string(failure.LifecycleClose)), new(string(failure.LifecycleClose.Class()))
+		row.Evidence = new("the runner was ended")
+	}
+	return row
+}
+
+// used returns the tokens that the transcript counts for the requests of an attempt, without those of a question for a
+// report or of a reviewer. whole means that each of them has a count.
+func used(d *draft.Draft, attempt int) (input, output int64, requests int, whole bool) {
+	lines, _ := (&fix.Proposal{Dir: d.RunDir(), Name: d.Name}).Transcript() // what cannot be read is not known
+	whole = true
+	for _, l := range lines {
+		if l.Attempt != attempt {
+			continue
+		}
+		if l.Type == "finalizer" || l.Data["reviewer"] == true {
+			break
+		}
+		if l.Type == "request" {
+			in, counted := l.Data["input_tokens"].(float64)
+			out, both := l.Data["output_tokens"].(float64)
+			input, output, requests = input+int64(in), output+int64(out), requests+1
+			whole = whole && counted && both
+		}
+	}
+	return input, output, requests, whole
 }
 
 // rescueFrom stores the difference that is in a copy whose runner is gone, and returns the path of the rescue patch, or

@@ -19,7 +19,7 @@ import (
 )
 
 // The changes of an attempt whose runner was killed are kept. How long it took nobody knows, so the record does not
-// say 0.
+// say 0. The attempts before it are in the record with what is on disk of them, and with no kind of failure.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()
@@ -43,6 +43,17 @@ func settles(t *testing.T, cache, now string) {
 	fixtest.Put(t, c.Dir, "a", "f:good\n")
 	d, err := draft.Begin(run.Dir, run.ID, run.Digest, "check", nil)
 	fixtest.Check(t, err)
+	fixtest.Check(t, d.Works(1, draft.Workplace{Copy: c.Dir, Base: base.Holder(), Agent: "b", StartedAt: timestamp.Now()}))
+	for _, request := range []map[string]any{
+		{"input_tokens": 100, "output_tokens": 10},
+		{"input_tokens": 200, "output_tokens": 20},
+		{"input_tokens": 7, "output_tokens": 7, "reviewer": true},
+	} {
+		fixtest.Check(t, d.Transcript(1, "request", request))
+	}
+	fixtest.Put(t, run.Dir, "fixes/check/attempt-1.patch", "f:a patch")
+	fixtest.Check(t, d.Rested(1))
+	fixtest.Check(t, d.Transcript(2, "request", map[string]any{"input_tokens": 3, "output_tokens": 2}))
 	fixtest.Check(t, d.Works(2, draft.Workplace{
 		Copy: c.Dir, Base: base.Holder(), Agent: "a", Sandbox: "none", StartedAt: timestamp.Now(),
 	}))
@@ -54,11 +65,19 @@ func settles(t *testing.T, cache, now string) {
 	}
 	f := fixtest.Find(t, &fix.Store{Root: root, Dir: store.Dir}, run.ID, "check")
 	text := string(fixtest.Read(t, filepath.Join(run.Dir, "fixes", "check.json")))
-	if f.State != fix.Interrupted || len(f.Attempts) != 1 || strings.Contains(text, "duration_ms") {
+	if f.State != fix.Interrupted || len(f.Attempts) != 2 || strings.Contains(text, "duration_ms") {
 		t.Fatalf("%s", text)
 	}
-	if a := f.Attempts[0]; a.Number != 2 || *a.Kind != "lifecycle_close" || a.Rescue == nil {
-		t.Errorf("%+v", a)
+	if a := f.Attempts[0]; a.Number != 1 || a.Agent != "b" || a.Kind != nil || a.Rescue == nil || *a.Tokens.Input != 300 ||
+		*a.Tokens.Output != 30 || *a.Requests != 2 {
+		t.Errorf("%s", text)
+	}
+	if a := f.Attempts[1]; a.Number != 2 || *a.Kind != "lifecycle_close" || a.Rescue == nil || a.Tokens.Input != nil ||
+		*a.Tokens.AtLeast != 5 {
+		t.Errorf("%s", text)
+	}
+	if notes, _ := filepath.Glob(filepath.Join(run.Dir, "fixes", "check", "*.copy.json")); len(notes) > 0 {
+		t.Errorf("left: %q", notes)
 	}
 }
 

@@ -101,10 +101,10 @@ func (q *Request) touches(t *pipeline.Task) bool {
 }
 
 // Needs returns how long a verification will take, as far as it was measured: what comes before the check, as in the
-// run, and the check twice, one after the other, and once more where tests are asked for by name. Before it an agent
-// that does not stop by itself is ended.
+// run, and the check twice, one after the other, and once more where tests are asked for by name. A quarter and a second
+// are added, because nothing takes the same time twice. Before it an agent that does not stop by itself is ended.
 func (q *Request) Needs() time.Duration {
-	need := sandbox.Grace + 2*q.Took
+	need := 2 * q.Took
 	if argv, _ := q.goTest(); argv != nil || q.asksNames() {
 		need += q.Took
 	}
@@ -113,5 +113,5 @@ func (q *Request) Needs() time.Duration {
 			need += time.Duration(*r.DurationMS) * time.Millisecond
 		}
 	}
-	return need
+	return sandbox.Grace + need + need/4 + time.Second
 }

@@ -168,7 +168,7 @@ func TestNeeds(t *testing.T) {
 		}}}},
 		Base: &scratch.Base{Sub: "."}, Took: 5 * time.Second,
 	}
-	if got, want := q.Needs(), sandbox.Grace+17*time.Second; got != want {
+	if got, want := q.Needs(), sandbox.Grace+22250*time.Millisecond; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -88,7 +88,7 @@ var kinds = map[Kind]struct {
 	barred bool   // see Barred
 	advice string // see Advice
 }{
-	StreamFailure:       {Transient, false, ""},
+	StreamFailure:       {Transient, false, "the answer broke off before its end: run heal again" + orFallback},
 	TransportDisconnect: {Transient, false, "the network connection was lost: run heal again when it is back"},
 	ColdStartTimeout: {Transient, false, "no answer came in time: check base_url and the network, then run heal " +
 		"again"},
@@ -125,19 +125,20 @@ var kinds = map[Kind]struct {
 	PermissionDenied:   {Terminal, false, "the agent needs a command that is not allowed: see allow in PIPELINE.hcl"},
 	VerdictAmbiguous:   {Terminal, false, ""},
 	OutputTruncated:    {Terminal, false, "the agent printed more than is kept: make it print less"},
-	ParseError:         {Terminal, false, ""},
-	LoopDetected:       {Terminal, false, "the agent repeated itself: change the prompt, or use another model"},
-	IdleTimeout:        {Transient, false, "the agent printed nothing for too long: see the end of the transcript"},
-	WallTimeout:        {Fatal, false, "the budget's wall_clock ran out: raise it, or use a smaller task"},
-	AttemptsExhausted:  {Fatal, false, ""},
-	TokenBudget:        {Fatal, false, "the budget's tokens or cost_usd are spent: raise them, or use a smaller task"},
-	PatchEmpty:         {Terminal, false, ""},
-	ScratchFailed:      {Fatal, false, "when that is settled, run heal again"},
-	Cancelled:          {Lifecycle, false, ""},
-	Aborted:            {Lifecycle, false, ""},
-	LifecycleClose:     {Lifecycle, false, ""},
-	KilledExternally:   {Lifecycle, false, "another program ended the agent: is there enough memory?"},
-	Unknown:            {Transient, false, ""},
+	ParseError: {Terminal, false, "the answer is not of the expected form: check provider and base_url, or the version of " +
+		"the agent's program"},
+	LoopDetected:      {Terminal, false, "the agent repeated itself: change the prompt, or use another model"},
+	IdleTimeout:       {Transient, false, "the agent printed nothing for too long: see the end of the transcript"},
+	WallTimeout:       {Fatal, false, "the budget's wall_clock ran out: raise it, or use a smaller task"},
+	AttemptsExhausted: {Fatal, false, ""},
+	TokenBudget:       {Fatal, false, "the budget's tokens or cost_usd are spent: raise them, or use a smaller task"},
+	PatchEmpty:        {Terminal, false, "the agent left no change to propose: the transcript has what it did"},
+	ScratchFailed:     {Fatal, false, "when that is settled, run heal again"},
+	Cancelled:         {Lifecycle, false, ""},
+	Aborted:           {Lifecycle, false, ""},
+	LifecycleClose:    {Lifecycle, false, ""},
+	KilledExternally:  {Lifecycle, false, "another program ended the agent: is there enough memory?"},
+	Unknown:           {Transient, false, "nothing more is known: the transcript has what the agent said last"},
 }
 
 // All returns every kind of the table, sorted.

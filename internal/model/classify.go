@@ -30,7 +30,7 @@ func (f facts) error() *Error {
 	if kind == failure.Unknown && f.again != nil {
 		again = *f.again
 	}
-	if f.after < 0 && kind == failure.RateLimited {
+	if f.after < 0 && kind.Class() == failure.Wait {
 		f.after = waitWords(f.message)
 	}
 	message := cmp.Or(f.message, strings.Join(f.codes, " "), "the provider says no more")
@@ -123,7 +123,8 @@ func (f facts) kind() failure.Kind {
 	limited := f.status == 429 || slices.Contains(f.codes, "resource_exhausted")
 	usedUp := quotaUsed().MatchString(text)
 
-	// A code that names the window leaves no doubt. That nothing can be paid for is true at any status. Google words a
+	// A code that names the window leaves no doubt. That nothing can be paid for, or that a quota is used up, is true at any
+	// status, also at 503 (B93, B101): it does not go away while somebody waits. Google words a
 	// limit of a minute as an exceeded quota: there the details decide (see details). A provider may name a plan beside
 	// a prompt that is too long.
 	switch {

@@ -4,8 +4,11 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"strings"
 )
@@ -191,11 +194,19 @@ func (d *draft) answer() Answer {
 // for.
 func decode(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		e := malformed("an event of the stream is not the JSON of this protocol (%v): \"%s\"", err, head(data, 120))
+		e := malformed("an event of the stream is not the JSON of this protocol (%s): \"%s\"", whyNot(err), head(data, 120))
 		e.Err = err
 		return e
 	}
 	return nil
+}
+
+// whyNot returns why JSON cannot be read, in the words of JSON and not of Go.
+func whyNot(err error) string {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("%s holds %s, which is wrong there", cmp.Or(e.Field, "it"), e.Value)
+	}
+	return err.Error()
 }
 
 // present reports whether a raw field is in the JSON and not null.

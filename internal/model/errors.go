@@ -236,14 +236,14 @@ func milliseconds(text string, unit float64) (time.Duration, bool) {
 }
 
 var tryAgainIn = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)try again in ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+)`)
+	return regexp.MustCompile(`(?i)\b(?:try again|retry|resets?) (?:in|after) ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h) ?)+)`)
 })
 
-// waitWords returns how long the message of a rate limit asks to wait: inside a stream OpenAI tells it in words only
-// ("Please try again in 6.2s").
+// waitWords returns how long the message of a limit asks to wait: inside a stream OpenAI tells it in words only ("Please
+// try again in 6.2s"), and gateways at any status ("resets in 2h 5m").
 func waitWords(message string) time.Duration {
 	if said := tryAgainIn().FindStringSubmatch(message); said != nil {
-		if wait, err := time.ParseDuration(said[1]); err == nil {
+		if wait, err := time.ParseDuration(strings.ToLower(strings.ReplaceAll(said[1], " ", ""))); err == nil {
 			return wait
 		}
 	}

@@ -69,6 +69,8 @@ func TestClassify(t *testing.T) {
 		{"B98 both", 400, `{"error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 190000 + 21333 > 204798"}}`, failure.ContextOverflow, false, "limit"},
 		{"B101", 503, `{"error":{"message":"token limit exceeded"}}`, failure.ServerOverload, true, "token limit"},
 		{"B93 used up, whatever the status", 502, `{"error":{"message":"Your quota has been exceeded, stream closed"}}`, failure.QuotaExhausted, false, "quota"},
+		{"B101 but a quota that is used up", 503, `{"error":{"message":"insufficient_quota","type":"server_error"}}`, failure.QuotaExhausted, false, "quota"},
+		{"B101 but an empty balance", 503, `{"error":{"message":"insufficient balance","type":"server_error"}}`, failure.Billing, false, "balance"},
 		{"B93 funds", 500, `{"error":{"message":"insufficient funds; stream closed"}}`, failure.Billing, false, "funds"},
 		{"B93 a quota that only could not be read", 503, `{"error":{"message":"the quota service is unavailable"}}`, failure.ServerOverload, true, "quota"},
 		{"a quota of a minute, in words", 429, `{"error":{"message":"Quota exceeded for quota metric 'Requests' and limit 'Requests per minute'"}}`, failure.RateLimited, true, "Quota"},
@@ -359,7 +361,8 @@ func TestRetryAfter(t *testing.T) {
 	for message, want := range map[string]time.Duration{
 		"Rate limit reached for gpt-5.5. Please try again in 11.054s. Visit x.": 11054 * time.Millisecond, "try again in 120ms": 120 * time.Millisecond,
 		"Please try again in 1h2m3s.": time.Hour + 2*time.Minute + 3*time.Second, "try again in a while": none, "try again in 5": none,
-		"try again in 99999999999999h": none,
+		"Slow down; resets in 2h 5m": 2*time.Hour + 5*time.Minute, "retry after 300ms": 300 * time.Millisecond,
+		"presets in 5m": none, "try again in 99999999999999h": none,
 	} {
 		f := facts{codes: []string{"rate_limit_exceeded"}, message: message, after: none}
 		if e := f.error(); e.RetryAfter != want {
@@ -371,6 +374,10 @@ func TestRetryAfter(t *testing.T) {
 		if f.codes, f.after = []string{"server_error"}, none; f.error().RetryAfter != none {
 			t.Errorf("%q is no limit", message)
 		}
+	}
+	quota := facts{status: 429, message: "You exceeded your current quota; resets in 2h 5m", after: none}.error()
+	if quota.Kind != failure.QuotaExhausted || quota.RetryAfter != 125*time.Minute {
+		t.Errorf("a quota that is renewed: %+v", quota)
 	}
 	if e := refuse(t, 429, "{}", "Retry-After", "1.2"); e.RetryAfter != 1200*time.Millisecond {
 		t.Errorf("P62 on the wire: %v", e.RetryAfter)

@@ -271,7 +271,7 @@ func openaiError(data []byte) error {
 	}
 	plain, err := marshal(object{"code": e.Code, "message": e.Message})
 	if err != nil {
-		return malformed("an error that cannot be read: %v", err)
+		return malformed("an error that cannot be read: %s", whyNot(err))
 	}
 	return provided(plain)
 }

@@ -51,7 +51,7 @@ func TestStrict(t *testing.T) {
 		{"more after the finish", OpenAIChat, plain(`{"choices":[{"delta":{},"finish_reason":"stop"}]}`, `{"choices":[{"delta":{"content":"x"}}]}`), failure.StreamFailure, "after its finish_reason"},
 		{"piece of an unknown call", OpenAIChat, plain(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}`), failure.StreamFailure, "not begun"},
 		{"two calls in one place", OpenAIChat, plain(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"y"}}]}}]}`), failure.StreamFailure, "two calls"},
-		{"wrong shape", OpenAIChat, plain(`{"choices":{"delta":"x"}}`), failure.ParseError, "not the JSON"},
+		{"wrong shape", OpenAIChat, plain(`{"choices":{"delta":"x"}}`), failure.ParseError, "protocol (choices holds object, which is wrong there)"},
 
 		{"more after the finish", Gemini, plain(`{"candidates":[{"finishReason":"STOP"}]}`, `{"candidates":[{"content":{"parts":[{"text":"x"}]}}]}`), failure.StreamFailure, "after its finishReason"},
 		{"call without a name", Gemini, plain(`{"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]}`), failure.ParseError, "no name"},

@@ -25,7 +25,8 @@ import (
 //	----- end context pack <mark> -----
 //
 // where <mark> is 32 random hex digits that appear nowhere else in it. It may print anything; the last JSON object in
-// the last 256 KiB of its standard output that is a control object is its report. Its exit code is only noted: what
+// the last 256 KiB of its standard output that is a control object is its report; one that comes when it has ended, from a
+// process that it left behind, counts only where it printed none itself. Its exit code is only noted: what
 // counts is the change that it leaves in the copy.
 type Command struct {
 	ID   string
@@ -69,6 +70,13 @@ func (c *Command) Keyed() bool { return c.Given.names() != nil }
 // Retry returns the agent's policy.
 func (c *Command) Retry() failure.Policy { return c.Policy }
 
+// reports reports whether a text has a control object, or a failure in words that we know.
+func reports(text string) bool {
+	control, _ := agent.ParseControl(text)
+	failure, _ := agent.ParseFailure(text)
+	return control != nil || failure != nil
+}
+
 // Turn runs the command once.
 func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error) {
 	if len(c.Argv) == 0 {
@@ -83,7 +91,7 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	exit, err := r.Exec(ctx, agent.Command{
 		Argv: c.Argv, Dir: r.Dir, Env: slices.Concat(r.Env, c.Given.Env), Idle: r.Idle,
 		Stdin:  strings.NewReader(agent.Input(r.Prompt, r.Pack, c.mark)),
-		Stdout: &rec.out, Stderr: &rec.err,
+		Stdout: &rec.out, Stderr: &rec.err, Exited: rec.exits,
 	})
 	rec.close()
 	switch {
@@ -105,6 +113,8 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	report := turn.Text
 	if exit.TimedOut || exit.IdledOut || exit.Cancelled {
 		report = rec.inTime() // what it prints when it is told to end is no report
+	} else if own := rec.own(); reports(own) {
+		turn.Text, report = own, own
 	}
 	var problem error
 	if turn.Control, problem = agent.ParseControl(report); problem != nil {

@@ -494,3 +494,23 @@ func TestConclude(t *testing.T) {
 		}
 	}
 }
+
+// Of a program that leaves a process behind the program's own report counts. Where it has none, that of the process does.
+func TestG91ReportOfProcessLeftBehind(t *testing.T) {
+	t.Parallel()
+	const late = `{"outcome":"no_fix","summary":"late"}`
+	for first, want := range map[string]string{`{"outcome":"fixed","summary":"in time"}`: agent.Fixed, "prose": agent.NoFix} {
+		turn, _, _ := talk(t, "", func(r *agent.Request) {
+			r.Exec = func(_ context.Context, c agent.Command) (agent.Exit, error) {
+				_, _ = io.WriteString(c.Stdout, first+"\n")
+				c.Exited()
+				time.Sleep(2 * exitDelay)
+				_, _ = io.WriteString(c.Stdout, late+"\n")
+				return agent.Exit{ProcessesLeft: 1}, nil
+			}
+		})
+		if turn.Control == nil || turn.Control.Outcome != want {
+			t.Errorf("%s, then %s: %+v", first, late, turn.Control)
+		}
+	}
+}

@@ -49,6 +49,12 @@ func (p *program) prepare(home, from, person string, files map[string]string, se
 	return nil
 }
 
+// hasSessions reports whether there are sessions of the CLI in a HOME.
+func (p *program) hasSessions(home string) bool {
+	info, err := os.Stat(filepath.Join(home, p.sessions))
+	return err == nil && info.IsDir()
+}
+
 // signedIn reports whether a HOME has a sign-in of the CLI.
 func (p *program) signedIn(home string) bool {
 	return slices.ContainsFunc(p.signIn, func(s signIn) bool {

@@ -17,6 +17,28 @@ const (
 )
 
 // What no captured stream has. The ids are those of docs/conformance.md.
+// What CLIs say of errors in their own words.
+func TestKindOfWords(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]failure.Kind{
+		"You're out of extra usage · resets 3pm (UTC)":                                                           failure.QuotaExhausted,
+		"You’ve reached your Opus limit · resets Dec 1, 9am (UTC)":                                               failure.QuotaExhausted,
+		"You've hit your Nextmodel limit · resets 3pm (UTC)":                                                     failure.QuotaExhausted,
+		"Claude AI usage limit reached|1795823600":                                                               failure.QuotaExhausted,
+		"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.":   failure.QuotaExhausted,
+		"You've hit your rate limit, try again in 5s":                                                            failure.RateLimited,
+		"API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy": failure.ContentPolicy,
+		"API Error (m): 404 model: m not_found_error":                                                            failure.ModelNotFound,
+		"The 'gpt-x' model is not supported when using Codex with a ChatGPT account.":                            failure.ModelNotFound,
+		"OAuth token has expired. Please obtain a new token or refresh your existing token.":                     failure.AuthInvalid,
+		"the limit of lines is reached":                                                                          failure.Unknown,
+	} {
+		if got := kindOf(0, nil, words); got != want {
+			t.Errorf("%q: %s, want %s", words, got, want)
+		}
+	}
+}
+
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	later := reset{at: time.Unix(4102444800, 0).UTC()} // as in claudeLimit
@@ -86,6 +108,9 @@ func TestJudge(t *testing.T) {
 		{id: "C40 a limit with a date in an event", cli: "codex", stdout: codexStart + `{"type":"error","message":"You've hit your usage limit."}` + "\n" + `{"type":"turn.failed","error":{"message":"You've hit your usage limit. Try again at Apr 28th, 2026 10:03 PM."}}`, exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset{at: time.Date(2026, 4, 28, 22, 3, 0, 0, time.Local).UTC()}},
 		{id: "C40 a limit with a span on stderr", cli: "gemini", stdout: `{"type":"result","status":"error","error":{"message":"You have exhausted your daily quota on this model."}}`, stderr: "TerminalQuotaError: You have exhausted your capacity on this model. Your quota will reset after 3h12m.", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset{after: 3*time.Hour + 12*time.Minute}},
 		{id: "C40 a limit in a whole sentence", cli: "claude", stderr: "You've hit your session limit · resets Apr 28, 3:50pm (UTC)", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted},
+		{id: "C40 a limit in a whole sentence of another form", cli: "claude", stderr: "You're out of extra usage · resets 3pm (UTC)", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted},
+		{id: "a limit inside another sentence", cli: "claude", stderr: "FAIL: got You're out of extra usage", exit: agent.Exit{Code: 1}, want: failure.CLIError},
+		{id: "a limit in what it says", cli: "claude", stdout: claudeSays + `{"type":"assistant","message":{"content":[{"type":"text","text":"You've reached your Opus limit · resets 3pm (UTC)"}]}}` + "\n", exit: agent.Exit{Code: 1}, want: failure.CLIError},
 		{id: "a busy server is no used-up limit", cli: "codex", stderr: "ERROR: API Error: Server is temporarily limiting requests (not your usage limit) · Rate limited", exit: agent.Exit{Code: 1}, want: failure.ServerOverload},
 		{id: "C41 the same beside a success", cli: "codex", stdout: codexStart + `{"type":"item.completed","item":{"type":"agent_message","text":"done"}}` + "\n" + `{"type":"turn.completed","usage":{"input_tokens":1}}`, stderr: "ERROR: You've hit your usage limit.", want: ""},
 		{id: "C41 the same beside exit 0 and events", cli: "codex", stdout: codexStart, stderr: "ERROR: You've hit your usage limit.", want: failure.StreamFailure},

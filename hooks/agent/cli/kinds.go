@@ -19,6 +19,7 @@ var phrases = []struct {
 	words []string
 }{
 	{failure.TokenRefreshLost, []string{"could not be refreshed", "refresh token"}},
+	{failure.AuthInvalid, []string{"oauth token has expired", "oauth token revoked"}},
 	{failure.MCPHandshakeFailed, []string{"handshaking with mcp server failed"}},
 	{failure.CLIConfig, []string{
 		"no conversation found", "session not found", "no rollout found", "invalid session identifier",
@@ -32,16 +33,18 @@ var phrases = []struct {
 	}},
 	{failure.QuotaExhausted, []string{
 		"usage limit", "session limit", "5-hour limit", "weekly limit", "upgrade to plus", "quota_exhausted",
-		"terminalquotaerror", "exhausted your daily quota", "out of credits",
+		"terminalquotaerror", "exhausted your daily quota", "out of credits", "out of extra usage", "hit your limit",
+		"reached your limit", "opus limit", "sonnet limit", "haiku limit", "limit · resets", "limit ∙ resets",
 	}},
 	{failure.ModelNotFound, []string{
 		"issue with the selected model", "does not exist or you do not have access", "model not found",
+		"model is not supported",
 	}},
 	{failure.ContextOverflow, []string{"prompt is too long", "prompt as too long", "contextoverflowerror"}},
 	{failure.RequestTooLarge, []string{"request too large", "exceeds the maximum size"}},
 	{failure.AgentError, []string{"output token maximum", "max_output_tokens"}},
 	{failure.EmptyOutput, []string{"empty response with no text", "no response was returned"}},
-	{failure.ContentPolicy, []string{"can't help with this"}},
+	{failure.ContentPolicy, []string{"can't help with this", "violate our usage policy"}},
 	{failure.ServerOverload, []string{"high demand", "temporarily limiting requests"}},
 	{failure.DNSNotFound, []string{"enotfound", "getaddrinfo", "dns error"}},
 	{failure.TLSError, []string{"certificate", "self-signed", "err_tls"}},
@@ -59,7 +62,7 @@ var phrases = []struct {
 }
 
 // statusIn finds the status of HTTP that a text begins with or names.
-var statusIn = lazily.Regexp(`(?i)(?:^|\bstatus:? |\bhttp |\berror: |\()([45]\d\d)\b`)
+var statusIn = lazily.Regexp(`(?i)(?:^|\bstatus:? |\bhttp |\berror(?: \([^()]{1,60}\))?: |\()([45]\d\d)\b`)
 
 // kindOf returns the kind of an error, failure.Unknown if nothing tells. Status and codes may be missing: a message
 // may hold them, also as the body of the provider's answer.
@@ -124,7 +127,9 @@ var errorLine = lazily.Regexp(
 var errorSentence = lazily.Regexp(`(?i)^(?:` +
 	`credit balance is too low\.?|` + // claude
 	`(?:not logged in|invalid api key)(?: · .*|\.)?|` +
-	`you['’]ve hit your [\w -]{1,30} limit(?: · .*|\.)?|` +
+	`you['’]ve (?:hit|reached) your (?:[\w -]{1,30} )?limit(?: [·∙] .*|\.)?|` +
+	`you['’]re out of extra usage(?: [·∙] .*|\.)?|` +
+	`claude ai usage limit reached\|\d+|` +
 	`no authentication information found\.?|` + // copilot
 	`please set an auth method in your .*|` + // gemini
 	`(?:(?:terminal|retryable)quotaerror|modelnotfounderror): .*|` +

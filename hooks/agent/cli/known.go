@@ -199,12 +199,13 @@ func (k *Known) turn(ctx context.Context, r agent.Request, resume, from string) 
 }
 
 // resumes reports whether the session of a turn can be gone on with: in a box that shows the copy at the path of the
-// tree, where every copy stands, because CLIs look for their sessions by the path.
+// tree, where every copy stands, because CLIs look for their sessions by the path. There must be a session: a CLI may store
+// none.
 func (k *Known) resumes(p *program, rep *report, r agent.Request) bool {
 	if p.wordsOnly && rep.called {
 		return false
 	}
-	return rep.session != "" && rep.end == succeeded && p.sessions != "" && r.Dir != r.Copy
+	return rep.session != "" && rep.end == succeeded && p.sessions != "" && r.Dir != r.Copy && p.hasSessions(value(r.Env, "HOME"))
 }
 
 // turnOf returns what is known of a turn that has ended. What the relay counted goes before what the CLI says.

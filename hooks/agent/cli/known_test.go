@@ -281,20 +281,28 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// A session of Gemini CLI that has calls of tools is not gone on with: its provider would refuse the conversation.
+// A session of Gemini CLI that has calls of tools is not gone on with: its provider would refuse the conversation. Nor is
+// one that was not stored.
 func TestResumesWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		p       *program
 		called  bool
+		stored  bool
 		resumes bool
-	}{{gemini, false, true}, {gemini, true, false}, {claude, true, true}} {
+	}{{gemini, false, true, true}, {gemini, true, true, false}, {claude, true, true, true}, {claude, true, false, false}} {
+		home := t.TempDir()
+		if c.stored {
+			if err := os.MkdirAll(filepath.Join(home, c.p.sessions), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
 		rep := &report{session: "s", end: succeeded}
 		if c.called {
 			rep.call("1", "Bash", nil)
 		}
-		if got := (&Known{}).resumes(c.p, rep, agent.Request{Dir: "a", Copy: "b"}); got != c.resumes {
-			t.Errorf("%s, a tool was called: %t: %t", c.p.name, c.called, got)
+		if got := (&Known{}).resumes(c.p, rep, agent.Request{Dir: "a", Copy: "b", Env: []string{"HOME=" + home}}); got != c.resumes {
+			t.Errorf("%s, a tool was called: %t, stored: %t: %t", c.p.name, c.called, c.stored, got)
 		}
 	}
 }

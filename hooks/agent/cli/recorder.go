@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -39,6 +40,9 @@ type recorder struct {
 	idle  time.Duration // of silence, after which the program is ended; 0: none
 	heard time.Time     // the last write
 	until []byte        // the tail before the first write that came too late; nil: none did
+
+	exited atomic.Int64 // when the program itself had ended and left processes, in nanoseconds since 1970; 0: it has not
+	before []byte       // the tail before the first write that came well after that; nil: none did
 }
 
 // A stream is one of stdout and stderr. The recorder's mutex guards it.
@@ -125,6 +129,22 @@ func (r *recorder) inTime() string {
 	return endOf(r.tail)
 }
 
+// exitDelay is how long after the end of a program what is read may still be its own: it was in the pipe.
+const exitDelay = 100 * time.Millisecond
+
+// exits notes that the program itself has ended. What still writes are processes that it left behind.
+func (r *recorder) exits() { r.exited.Store(time.Now().UnixNano()) }
+
+// own is text without what was printed after the program itself had ended.
+func (r *recorder) own() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.before != nil {
+		return endOf(r.before)
+	}
+	return endOf(r.tail)
+}
+
 func endOf(tail []byte) string {
 	return strings.ToValidUTF8(agent.Tail(string(tail), agent.TailLimit), "\uFFFD")
 }
@@ -134,6 +154,9 @@ func (r *recorder) hear() {
 	now := time.Now()
 	if r.until == nil && (r.over != nil && r.over() || r.idle > 0 && now.Sub(r.heard) >= r.idle) {
 		r.until = append([]byte{}, r.tail...)
+	}
+	if at := r.exited.Load(); r.before == nil && at > 0 && now.UnixNano()-at > exitDelay.Nanoseconds() {
+		r.before = append([]byte{}, r.tail...)
 	}
 	r.heard = now
 }

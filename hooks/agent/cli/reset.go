@@ -37,12 +37,16 @@ func (r reset) wait(now time.Time) time.Duration {
 const mostAnnounced = 16 << 10
 
 var (
-	announcement = lazily.Regexp(`(?i)\b(?:try again|retry|resets?|available again)(?: (?:in|after|at|on))?:? +`)
+	announcement = lazily.Regexp(`(?i)(?:\b(?:try again|retry|resets?|available again|regain access)(?: (?:in|after|at|on))?:? +|\blimit reached\|)`)
 	// A number and its unit, and what divides it from the next.
 	span = lazily.Regexp(`^(\d+(?:\.\d+)?) ?([A-Za-z]+)(?:,? and |,? ?)`)
 	// Month, day and year, all optional; hour, minute and half of the day; a time zone.
 	clockTime = lazily.Regexp(`(?i)^(?:([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?,? (?:at )?)?` +
 		`(\d{1,2})(?::(\d\d))?(?: ?([ap])\.?m\b\.?)?(?: \(([\w/+-]+)\)| (UTC|GMT)\b)?`)
+	// A whole date, hour and minute, and a time zone.
+	dateTime = lazily.Regexp(`(?i)^(\d{4}-\d\d-\d\d),?(?: at)? (\d\d:\d\d)(?::\d\d)?(?: (UTC|GMT)\b)?`)
+	// Seconds since 1970, with milliseconds at times.
+	sinceEpoch   = lazily.Regexp(`^(\d{10})(?:\d{3})?\b`)
 	internetTime = lazily.Regexp(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
 )
 
@@ -96,6 +100,17 @@ func spanOf(text string) (d time.Duration) {
 // timeOf returns the time that a text begins with; the zero time: with none.
 func timeOf(text string, now time.Time) time.Time {
 	if at, err := time.Parse(time.RFC3339, internetTime().FindString(text)); err == nil {
+		return at
+	}
+	if m := sinceEpoch().FindStringSubmatch(text); m != nil {
+		return time.Unix(int64(number(m[1])), 0)
+	}
+	if m := dateTime().FindStringSubmatch(text); m != nil {
+		zone := now.Location()
+		if m[3] != "" {
+			zone = time.UTC
+		}
+		at, _ := time.ParseInLocation("2006-01-02 15:04", m[1]+" "+m[2], zone) // else it is the zero time
 		return at
 	}
 	m := clockTime().FindStringSubmatch(text)

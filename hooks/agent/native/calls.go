@@ -39,7 +39,11 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *listener) map[st
 		group = nil
 		return ok
 	}
-	for _, c := range calls {
+	last := len(calls) - 1 // the last call that is no finish
+	for last >= 0 && calls[last].Name == tools.Finish {
+		last--
+	}
+	for i, c := range calls {
 		if done[c.ID] != nil {
 			continue // the same call twice
 		}
@@ -49,6 +53,10 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *listener) map[st
 			break
 		}
 		done[c.ID] = x
+		if c.Name == tools.Finish && i < last {
+			x.refuse(saidNotLast)
+			continue
+		}
 		if l.refusedBefore(x) {
 			continue
 		}
@@ -72,9 +80,14 @@ func (l *loop) refusedBefore(x *ended) bool {
 	if why == "" {
 		return false
 	}
+	x.refuse(why)
+	return true
+}
+
+// refuse gives a call that must not run its result.
+func (x *ended) refuse(why string) {
 	x.refused = true
 	x.result = model.Result{ID: x.call.ID, Name: x.call.Name, Text: why, Failed: true}
-	return true
 }
 
 // mostArgs is how much of a call's arguments a line of the transcript holds, in bytes: more than any model writes in

@@ -176,3 +176,12 @@ func TestSecretInRawBlock(t *testing.T) {
 		t.Errorf("blocks %+v", a.Blocks)
 	}
 }
+
+// What a request used is not known if the first event of its answer cannot be read: the count may stand in that event.
+func TestUnreadableAnswerUsedWhatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, step{err: &model.Error{Kind: failure.ParseError, Message: "no JSON", RetryAfter: -1}})
+	if turn, _ := d.ends(t.Context(), failure.ParseError, 1); turn.Tokens.Input != nil || turn.Tokens.Output != nil || turn.CostUSD != nil {
+		t.Errorf("tokens %+v, cost %v", turn.Tokens, turn.CostUSD)
+	}
+}

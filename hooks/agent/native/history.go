@@ -26,7 +26,9 @@ const (
 		"before you have verified what state it left."
 	saidAborted = "Aborted."
 	saidLeft    = "Not run: the turn had ended before this call."
-	saidOrphan  = "Interrupted: what came of this call is not known. Do not repeat it before you have verified what " +
+	saidNotLast = "Refused: finish ends the work, and there were calls behind it in the same answer. They are carried out. Look at " +
+		"their results, then call finish alone."
+	saidOrphan = "Interrupted: what came of this call is not known. Do not repeat it before you have verified what " +
 		"state it left."
 )
 

@@ -70,7 +70,7 @@ func TestTurnAsAWhole(t *testing.T) {
 
 func TestFinishEndsTheTurn(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, step{calls: []model.Call{call("1", "write", `{"path":"a"}`), call("2", "finish", `{"outcome":"fixed"}`), call("3", "run", `{"argv":["x"]}`)}})
+	d := newDesk(t, step{calls: []model.Call{call("1", "write", `{"path":"a"}`), call("2", "finish", `{"outcome":"fixed"}`), call("3", "finish", `{"outcome":"no_fix"}`)}})
 	turn, _ := d.ends(t.Context(), "", 1)
 	if turn.Control == nil || turn.Control.Summary != "by finish" || turn.Problem != "" {
 		t.Errorf("turn = %+v", turn)
@@ -292,22 +292,29 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// The first finish ends the turn, whatever is beside it or after it; an invalid one ends nothing.
-func TestFinishBesideOtherCalls(t *testing.T) {
+// B52: the first finish ends the turn, whatever is before it; one that is followed by other calls, or invalid, ends nothing.
+func TestB52FinishBesideOtherCalls(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t,
 		step{calls: []model.Call{call("1", "finish", `{"outcome":"done"}`), call("2", "write", `{"path":"a","content":"1"}`)}},
 		step{calls: []model.Call{
-			call("3", "write", `{"path":"b","content":"2"}`), call("4", "finish", `{"outcome":"fixed","summary":"the first"}`),
-			call("5", "finish", `{"outcome":"no_fix","summary":"the second"}`), call("6", "write", `{"path":"c","content":"3"}`),
+			call("3", "write", `{"path":"b","content":"2"}`), call("4", "finish", `{"outcome":"no_fix","summary":"too early"}`),
+			call("5", "write", `{"path":"c","content":"3"}`),
+		}},
+		step{calls: []model.Call{
+			call("6", "write", `{"path":"d","content":"4"}`), call("7", "finish", `{"outcome":"fixed","summary":"the first"}`),
+			call("8", "finish", `{"outcome":"no_fix","summary":"the second"}`),
 		}},
 	)
 	top := d.onCopy(t, nil)
-	turn, _ := d.ends(t.Context(), "", 2)
-	if c := turn.Control; c == nil || c.Summary != "the first" || c.Outcome != agent.Fixed || len(c.Touched) != 2 {
+	turn, _ := d.ends(t.Context(), "", 3)
+	if c := turn.Control; c == nil || c.Summary != "the first" || c.Outcome != agent.Fixed || len(c.Touched) != 4 {
 		t.Fatalf("%+v", c)
 	}
-	if got := standing(t, top); !maps.Equal(got, map[string]string{"a": "1", "b": "2"}) {
+	if got := d.results()["4"]; got.Text != saidNotLast || !got.Failed {
+		t.Errorf("%+v", got)
+	}
+	if got := standing(t, top); !maps.Equal(got, map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}) {
 		t.Errorf("the copy holds %q", got)
 	}
 }

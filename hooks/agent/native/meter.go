@@ -102,14 +102,14 @@ func (m *meter) add(a model.Answer, err error, notice func(string)) {
 	}
 }
 
-// silent reports whether a request was accepted, as far as is known, and never answered: the model's own limits ended
-// it, or the idle limit of the turn, its wall clock or a person.
+// silent reports whether a request was accepted, as far as is known, and never answered in a way that can be read: the
+// model's own limits ended it, or the idle limit of the turn, its wall clock or a person.
 func silent(err error) bool {
 	e, ok := errors.AsType[*model.Error](err)
 	if !ok {
 		return errors.Is(err, errSilent) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	}
-	kinds := []failure.Kind{failure.ColdStartTimeout, failure.IdleTimeout, failure.StreamFailure}
+	kinds := []failure.Kind{failure.ColdStartTimeout, failure.IdleTimeout, failure.StreamFailure, failure.ParseError}
 	return e.Status < 400 && slices.Contains(kinds, e.Kind)
 }
 

@@ -103,7 +103,7 @@ const disbelief = "it asks to wait for more than 30 days"
 func faultOf(ctx context.Context, err error) fault {
 	if ctx.Err() != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fault{cause: lifecycleClose, kind: failure.WallTimeout, message: "the wall clock ended", after: -1}
+			return fault{cause: lifecycleClose, kind: failure.WallTimeout, message: "still at work when its part of the wall clock ended", after: -1}
 		}
 		return fault{cause: userCancel, kind: failure.Cancelled, message: "cancelled", after: -1}
 	}

@@ -58,7 +58,7 @@ func (d *Draft) IsTask() bool { return d.task }
 
 // Finish removes what tells that the agent task is under way. Nothing may be written to the draft after that.
 func (d *Draft) Finish() error {
-	err := errors.Join(d.Rested(1), os.Remove(d.path("/draft.json")))
+	err := errors.Join(d.forgetWorkplaces(), os.Remove(d.path("/draft.json")))
 	return errors.Join(err, os.Remove(d.path("")))
 }
 

@@ -193,7 +193,7 @@ func (d *Draft) Seal(f *fix.Fix) error {
 	if told != nil {
 		told = fmt.Errorf("%s is sealed, but the journal does not have it: %w", d.path(".json"), told)
 	}
-	return errors.Join(os.Remove(d.path("/draft.json")), told)
+	return errors.Join(d.forgetWorkplaces(), os.Remove(d.path("/draft.json")), told)
 }
 
 // Close ends the draft; closing twice does nothing.
