@@ -41,6 +41,7 @@ type proposal struct {
 
 	production func() []source // of the base, that belong to no check; they are read once
 	looked     int             // bytes of texts that were searched
+	sentinels  int             // calls of standsForAll
 }
 
 const (
