@@ -37,11 +37,13 @@ type proposal struct {
 	wanted  func() []wantedName       // see findWanted
 	marks   func() []string           // of comments that speak to scripts of the check; see checkfile.Checks.Marks
 	says    map[string]bool           // see checkSays
+	members map[string]bool           // by their names; see loses
 	code    func() string             // of the check's scripts and settings, in small letters
 
 	production func() []source // of the base, that belong to no check; they are read once
 	looked     int             // bytes of texts that were searched
 	sentinels  int             // calls of standsForAll
+	beside     int             // calls of losesBeside
 }
 
 const (
@@ -110,7 +112,7 @@ type block struct{ i, iEnd, j, jEnd int }
 
 // newProposal prepares changes, which start from the tree that c was made of.
 func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
-	p := &proposal{checks: c, changes: changes, gone: map[classed]bool{}, says: map[string]bool{}, marks: sync.OnceValue(c.Marks)}
+	p := &proposal{checks: c, changes: changes, gone: map[classed]bool{}, says: map[string]bool{}, members: map[string]bool{}, marks: sync.OnceValue(c.Marks)}
 	p.code = sync.OnceValue(func() string { return strings.ToLower(strings.Join(c.Code(), "\n")) })
 	p.tests = sync.OnceValue(func() (all []testSource) {
 		for _, path := range c.FailingTests() {

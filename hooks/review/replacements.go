@@ -314,8 +314,9 @@ func jvmStreams(e *edit) (found findings) {
 		return nil
 	}
 	sets := slices.DeleteFunc(slices.Clone(e.fresh), func(j int) bool { return !jvmStream().MatchString(e.after.code(j)) })
+	givesBack := len(sets) > 0 && jvmFinally().MatchString(text(e.change.After))
 	for _, j := range sets {
-		caps := !jvmFinally().MatchString(text(e.change.After)) && (len(sets) > maxStreams || !e.after.writesOn(j))
+		caps := !givesBack && (len(sets) > maxStreams || !e.after.writesOn(j))
 		found.add(e, rules.LibraryShadowed, j, caps, "replaces the output of the process: %s", e.after.trimmed(j))
 	}
 	return found
