@@ -45,7 +45,7 @@ var (
 		"web":  lazily.Regexp(`^\s*(?:(?:export|static|get|async|function)\s+)*(\w+)\s*\([^()]*\)[^;{}()]*\{`),
 		"rust": lazily.Regexp(`\bfn\s+(\w+).*\{`),
 		"c":    lazily.Regexp(`(?:^|[\w>&*]\s+[&*]?)(\w+)\s*\([^;{}()]*\)\s*(?:\b(?:const|noexcept|override)\s*)*\{`),
-		"jvm":  lazily.Regexp(`\b[\w>\]]+\s+(\w+)\s*\([^;{}()]*\)\s*(?:throws\s[^;{}()]*|:\s*[\w<>?]+\s*)?\{`),
+		"jvm":  lazily.Regexp(`\b[\w>\]]+\s+([a-z_]\w*)\s*\([^;{}()]*\)\s*(?:throws\s[^;{}()]*|:\s*[\w<>?]+\s*)?\{`),
 	}
 	notFunctions = []string{"if", "for", "while", "switch", "catch", "synchronized", "with"}
 	// builtinCalls are the methods that builtins of Python call.
