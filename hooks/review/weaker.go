@@ -47,6 +47,7 @@ var (
 		"c":    lazily.Regexp(`(?:^|[\w>&*]\s+[&*]?)(\w+)\s*\([^;{}()]*\)\s*(?:\b(?:const|noexcept|override)\s*)*\{`),
 		"jvm":  lazily.Regexp(`\b[\w>\]]+\s+([a-z_]\w*)\s*\([^;{}()]*\)\s*(?:throws\s[^;{}()]*|:\s*[\w<>?]+\s*)?\{`),
 	}
+	goReceiver   = lazily.Regexp(`^func\s+\(\s*(\w+)`)
 	notFunctions = []string{"if", "for", "while", "switch", "catch", "synchronized", "with"}
 	// builtinCalls are the methods that builtins of Python call.
 	builtinCalls = map[string]string{"hash": "__hash__", "str": "__str__", "repr": "__repr__", "tuple": "__iter__", "list": "__iter__"}
@@ -247,6 +248,13 @@ func (e *edit) losesBeside(was, now methodBody) (lost []string) {
 		body := e.after.methodBody(line, definitions[e.language]())
 		if now.text == body.text {
 			continue
+		}
+		self := `\*?this|self`
+		if m := goReceiver().FindStringSubmatch(e.after.code(line)); m != nil && e.language == "go" {
+			self = m[1]
+		}
+		if regexp.MustCompile(`(?m)\breturn\s+(?:` + self + `)\s*;?\s*$`).MatchString(body.text) {
+			return nil // all of the value, perhaps changed
 		}
 		whole += "\n" + body.text
 		todo = append(todo, cName().FindAllString(body.text, -1)...)
