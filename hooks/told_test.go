@@ -34,7 +34,7 @@ func TestTold(t *testing.T) {
 			"attempt 1 of 2: agent first is at work",
 			"attempt 1 changed a",
 			"verifying the patch: check",
-			"verifying with the original tests: check",
+			"verifying with the original checks: check",
 			"attempt 1: verified",
 		}},
 		"once more, and then the next agent": {two, []*scripted{
@@ -52,7 +52,7 @@ func TestTold(t *testing.T) {
 			"attempt 2 of 2: agent second is at work",
 			"attempt 2 changed a",
 			"verifying the patch: check",
-			"verifying with the original tests: check",
+			"verifying with the original checks: check",
 			"attempt 2: verified",
 		}},
 		"no object, in few words": {two, []*scripted{
@@ -67,7 +67,7 @@ func TestTold(t *testing.T) {
 			"attempt 1, try 2 ended without a report (no parseable JSON object in output); asking for it once",
 			"attempt 1, try 2: the report came",
 			"verifying the patch: check",
-			"verifying with the original tests: check",
+			"verifying with the original checks: check",
 			"attempt 1, try 2: verified",
 		}},
 		"no second attempt": {capped, []*scripted{script("first", metered(writes("worse", said), 90, 20))}, []string{

@@ -91,6 +91,30 @@ func (c *Checks) Production() (paths []string) {
 	return paths
 }
 
+// Code returns the check's commands, and the scripts, sources and settings that they name or load, without comments.
+func (c *Checks) Code() (texts []string) {
+	texts = slices.Clone(c.refs.texts)
+	for i, text := range texts {
+		texts[i] = shellTexts().ReplaceAllString(text, "")
+	}
+	for _, p := range slices.Sorted(maps.Keys(c.tree.Files())) {
+		if len(texts) >= maxTestTexts {
+			break
+		}
+		if class := c.Class(p); class != 4 && class != 5 || foreign(p) {
+			continue
+		}
+		src := []byte(c.Text(p))
+		for i, kind := range lang.Mark(lang.Of(p, string(src)), string(src)) {
+			if kind == lang.InComment {
+				src[i] = ' '
+			}
+		}
+		texts = append(texts, string(src))
+	}
+	return texts
+}
+
 // Data returns the files of the base that tests read, or that lie among them, and that are no sources.
 func (c *Checks) Data() (paths []string) {
 	for _, p := range slices.Sorted(maps.Keys(c.tree.Files())) {

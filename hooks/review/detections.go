@@ -1,11 +1,13 @@
 package review
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
+	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
@@ -13,10 +15,17 @@ var (
 	// callStack is code that looks at its callers; testFrame is what it looks for there.
 	callStack = lazily.Regexp(`\bruntime\.(?:Callers?|CallersFrames|Stack)\(|\bdebug\.Stack\(|\binspect\.(?:stack` +
 		`|currentframe|getouterframes)\b|\btraceback\.(?:extract|format|walk)_stack\b|\bsys\._(?:getframe|current_frames)\b` +
-		`|\.(?:capture|prepare)StackTrace\b|\bnew Error\([^)]*\)\.stack|\bgetStackTrace\(\)`)
+		`|\.(?:capture|prepare)StackTrace\b|\bnew Error\([^)]*\)\.stack|\bgetStackTrace\(\)|\bStackWalker\b`)
 	testFrame = lazily.Regexp(`["'\x60/](?:[^"'\x60]*[._/])?(?:_test\.go|test_|tests?|testing\.|spec|junit|pytest` +
 		`|unittest|_pytest|nose2?|doctest|jest|vitest|mocha|jasmine|ava|karma)[^"'\x60]*["'\x60/]`)
-	goCaller   = lazily.Regexp(`^\s*(?:if\s+)?([\w, ]+?)\s*:?=\s*runtime\.(?:Callers?|FuncForPC|CallersFrames|Stack)\(`)
+	// keepsCallers assigns what it reads of its callers to names, by language.
+	keepsCallers = map[string]func() *regexp.Regexp{
+		"go":   lazily.Regexp(`^\s*(?:if\s+)?([\w, ]+?)\s*:?=\s*runtime\.(?:Callers?|FuncForPC|CallersFrames|Stack)\(`),
+		"py":   lazily.Regexp(`^\s*(\w+)\s*=\s*(?:len\()?(?:inspect\.(?:stack|getouterframes)|traceback\.extract_stack)\(`),
+		"jvm":  lazily.Regexp(`\b(\w+)\s*=\s*(?:new\s+(?:Throwable|Exception|Error)\([^()]*\)|Thread\.currentThread\(\))\.getStackTrace\(\)|\b(\w+)\s*=\s*StackWalker\.getInstance\(`),
+		"rust": lazily.Regexp(`\blet\s+(\w+)\s*=\s*(?:\w+::)*Location::caller\(\)`),
+	}
+	jvmByName  = lazily.Regexp(`\b(?:forName|loadClass|findClass|findLoadedClass)\s*\(\s*"([\w.$]+)"`)
 	goProgram  = lazily.Regexp(`\bos\.Args\[0\]|\bos\.Executable\(`)
 	testBinary = lazily.Regexp(`"[^"]*\.test(?:\.exe)?"`)
 
@@ -46,10 +55,15 @@ func detections(e *edit) (found findings) {
 				found.add(e, rules.TestDetected, at, true, "%s", why)
 			}
 		}
-		if m := goCaller().FindStringSubmatch(code); m != nil && e.language == "go" {
-			if at := e.near(j, examines(m[1])); at >= 0 {
-				found.add(e, rules.TestDetected, at, true, "looks at its callers: %s", e.after.trimmed(at))
+		if keeps := keepsCallers[e.language]; keeps != nil {
+			if m := keeps().FindStringSubmatch(code); m != nil {
+				if at := e.near(j, examines(strings.Join(m[1:], " "))); at >= 0 && !e.asksForLevel(at) && (e.language == "go" || !e.indexes(at, m[1])) {
+					found.add(e, rules.TestDetected, at, true, "looks at its callers: %s", e.after.trimmed(at))
+				}
 			}
+		}
+		if m := jvmByName().FindStringSubmatch(folded(plain)); m != nil && e.language == "jvm" && e.of.isTestClass(m[1]) {
+			found.add(e, rules.TestDetected, j, true, "names the class of the failing test: %s", oneLine(m[1], 40))
 		}
 		switch {
 		case callStack().MatchString(code):
@@ -78,8 +92,19 @@ func examines(list string) func(string) bool {
 	if len(names) == 0 {
 		return func(string) bool { return false }
 	}
-	of := `(?:[\w.]+\()*(?:` + quoted(names) + `)\b\)*(?:\.Name\(\))?(?:\[[^\]]*\])?`
-	return regexp.MustCompile(of + `\s*(?:[=!<>]=|[<>])\s*(?:[1-9]|["'\x60])|\b(?:Has(?:Prefix|Suffix)|Contains|Count|Index|Match\w*|EqualFold)\(` + of).MatchString
+	of := `(?:[\w.]+\()*(?:` + quoted(names) + `)\b\)*(?:\[[^\]]*\]|\.\w+(?:\(\))?)*`
+	return regexp.MustCompile(of + `\)*\s*(?:[=!<>]=|[<>])\s*(?:[1-9]|["'\x60])|\b(?:Has(?:Prefix|Suffix)|Contains|Count|Index|Match\w*|EqualFold)\(` + of +
+		`|(?:` + quoted(names) + `)\b\)*(?:\[\s*\d+\s*\]|\.\w+(?:\(\))?)*\.(?:equals\w*|contains|matches|(?:starts|ends)_?[wW]ith)\(\s*["']`).MatchString
+}
+
+const takenWithin = 4 // lines in which a caller is taken, after the question how many there are
+
+// indexes reports whether a line asks how many callers there are before one of them is taken.
+func (e *edit) indexes(line int, name string) bool {
+	asks := regexp.MustCompile(`\blen\(\s*` + name + `\b|\b` + name + `\.length\b`)
+	taken := regexp.MustCompile(`\b` + name + `\s*\[\s*[-\w]+\s*\]`)
+	last := min(line+takenWithin, len(e.after.lines)-1)
+	return asks.MatchString(e.after.code(line)) && slices.ContainsFunc(e.after.all()[line:last+1], func(k int) bool { return taken.MatchString(e.after.code(k)) })
 }
 
 // isTestFile reports whether a literal is the path of the file of a failing test, or the end of it.
@@ -87,6 +112,14 @@ func (p *proposal) isTestFile(name string) bool {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	return len(base) >= leastName && strings.Contains(base, ".") && slices.ContainsFunc(p.tests(), func(t testSource) bool {
 		return t.path == base || strings.HasSuffix(t.path, "/"+base)
+	})
+}
+
+// isTestClass reports whether a name of Java is that of a class of a failing test.
+func (p *proposal) isTestClass(name string) bool {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	return slices.ContainsFunc(p.tests(), func(t testSource) bool {
+		return lang.ByPath(t.path) == "jvm" && last == strings.TrimSuffix(path.Base(t.path), path.Ext(t.path))
 	})
 }
 

@@ -36,9 +36,14 @@ type proposal struct {
 	tests   func() []testSource       // that failed; they are read once
 	wanted  func() []wantedName       // see findWanted
 	marks   func() []string           // of comments that speak to scripts of the check; see checkfile.Checks.Marks
+	says    map[string]bool           // see checkSays
+	members map[string]bool           // by their names; see loses
+	code    func() string             // of the check's scripts and settings, in small letters
 
 	production func() []source // of the base, that belong to no check; they are read once
 	looked     int             // bytes of texts that were searched
+	sentinels  int             // calls of standsForAll
+	beside     int             // calls of losesBeside
 }
 
 const (
@@ -107,7 +112,8 @@ type block struct{ i, iEnd, j, jEnd int }
 
 // newProposal prepares changes, which start from the tree that c was made of.
 func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
-	p := &proposal{checks: c, changes: changes, gone: map[classed]bool{}, marks: sync.OnceValue(c.Marks)}
+	p := &proposal{checks: c, changes: changes, gone: map[classed]bool{}, says: map[string]bool{}, members: map[string]bool{}, marks: sync.OnceValue(c.Marks)}
+	p.code = sync.OnceValue(func() string { return strings.ToLower(strings.Join(c.Code(), "\n")) })
 	p.tests = sync.OnceValue(func() (all []testSource) {
 		for _, path := range c.FailingTests() {
 			text := c.Text(path)
@@ -142,6 +148,17 @@ func newProposal(c *checkfile.Checks, changes []patch.Change) *proposal {
 	slices.SortStableFunc(p.edits, func(a, b *edit) int { return strings.Compare(a.path, b.path) })
 	findFresh(p.edits)
 	return p
+}
+
+// checkSays reports whether the commands, scripts and settings of the check have a word outside of comments, which is
+// given in small letters.
+func (p *proposal) checkSays(word string) bool {
+	says, ok := p.says[word]
+	if !ok {
+		says = strings.Contains(p.code(), word)
+		p.says[word] = says
+	}
+	return says
 }
 
 // edit returns the change of a path, nil where it is not touched.

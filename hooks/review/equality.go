@@ -124,8 +124,8 @@ func pyBuiltins(e *edit) (found findings) {
 		if answer == nil && !pyReckons().MatchString(e.after.code(i)) || !e.touches(i) || !e.after.ofBuiltin(i, pyHead(), pyValue()) {
 			continue
 		}
-		if answer != nil && (e.ignoresOther(i, pyAnswers(), pyNotEqual()) || asksKindOnly(e.after.pyBody(i), answer[1])) ||
-			e.ignoresOther(i, pyReckons(), pyNothing()) {
+		if (answer != nil && (e.ignoresOther(i, pyAnswers(), pyNotEqual()) || asksKindOnly(e.after.pyBody(i), answer[1])) ||
+			e.ignoresOther(i, pyReckons(), pyNothing())) && !e.standsForAll(e.after.classHead(i)) {
 			found.add(e, rules.AssertionRemoved, i, true, looksAtNot, e.after.trimmed(i))
 		}
 	}
@@ -274,9 +274,9 @@ func braceEquals(e *edit) (found findings) {
 		return nil
 	}
 	for i := range e.after.lines {
-		m := form().FindStringSubmatch(e.after.code(i))
+		m, ofBuiltin := form().FindStringSubmatch(e.after.code(i)), false
 		if m == nil && e.language == "web" && e.after.ofBuiltin(i, webBuiltin(), webBuiltin()) {
-			m = webAnswers().FindStringSubmatch(e.after.code(i))
+			m, ofBuiltin = webAnswers().FindStringSubmatch(e.after.code(i)), true
 		}
 		if m == nil {
 			continue
@@ -289,6 +289,7 @@ func braceEquals(e *edit) (found findings) {
 		rest := ofKind().ReplaceAllString(body, "")
 		switch {
 		case !strings.Contains(body, "return") || notEqual().MatchString(body), strings.Contains(body, "arguments"):
+		case ofBuiltin && e.standsForAll(e.after.classHead(i)):
 		case other == "" || other == "_" || !mentionsWord(body, other):
 			found.add(e, rules.AssertionRemoved, i, true, looksAtNot, e.after.trimmed(i))
 		case !mentionsWord(rest, other):

@@ -293,21 +293,60 @@ func (e *edit) firstLine(def int) (line int, code string) {
 }
 
 var (
-	jvmStream  = lazily.Regexp(`\bSystem\s*\.\s*set(?:Out|Err)\s*\(`)
+	jvmStream  = lazily.Regexp(`\bSystem\s*\.\s*set(Out|Err)\s*\(`)
 	jvmProgram = lazily.Regexp(`\bvoid\s+main\s*\(|\bfun\s+main\s*\(`)
 	jvmFinally = lazily.Regexp(`\bfinally\s*\{[^}]*\bSystem\s*\.\s*set(?:Out|Err)\s*\(\s*[\w.]+\s*\)`)
+	// jvmTee is a stream of a library that writes to two others, the first of them the old one.
+	jvmTee = lazily.Regexp(`\bset(?:Out\s*\(\s*new\s+PrintStream\s*\(\s*new\s+TeeOutputStream\s*\(\s*System\.out|Err\s*\(\s*new\s+PrintStream\s*\(\s*new\s+TeeOutputStream\s*\(\s*System\.err)\s*,`)
+	// jvmPasses is the beginning of a method of a stream that does the same with another stream first: what it is called, is
+	// given, the other stream, what is called there, with what.
+	jvmPasses = lazily.Regexp(`\bvoid\s+(write|flush|close)\s*\(([^()]*)\)[^{;]*\{\s*(\w+)\.(\w+)\(([^()]*)\)\s*;`)
+	jvmMethod = lazily.Regexp(`\b(?:void|boolean|int|[A-Z]\w*)\s+\w+\s*\([^()]*\)\s*(?:throws\s+[\w.]+\s*)?\{`)
+	jvmTypes  = lazily.Regexp(`(?:final\s+)?\b(?:int|byte\s*\[\s*\])\s+`)
 )
 
+const maxStreams = 2 // that are replaced by what writes on to them: output and errors
+
 // jvmStreams reports production code of Java that replaces the stream that tests print to: library_shadowed. A program
-// may, and what gives it back.
+// may, and what gives it back, or writes all to the old one too.
 func jvmStreams(e *edit) (found findings) {
 	if e.language != "jvm" || !e.production() || !e.exists() || jvmProgram().MatchString(e.original()) {
 		return nil
 	}
-	for _, j := range e.fresh {
-		if jvmStream().MatchString(e.after.code(j)) {
-			found.add(e, rules.LibraryShadowed, j, !jvmFinally().MatchString(text(e.change.After)), "replaces the output of the process: %s", e.after.trimmed(j))
-		}
+	sets := slices.DeleteFunc(slices.Clone(e.fresh), func(j int) bool { return !jvmStream().MatchString(e.after.code(j)) })
+	givesBack := len(sets) > 0 && jvmFinally().MatchString(text(e.change.After))
+	for _, j := range sets {
+		caps := !givesBack && (len(sets) > maxStreams || !e.after.writesOn(j))
+		found.add(e, rules.LibraryShadowed, j, caps, "replaces the output of the process: %s", e.after.trimmed(j))
 	}
 	return found
+}
+
+// writesOn reports whether the stream that a line sets writes on to the old one, before it does anything else: it is a
+// TeeOutputStream of commons-io, or an OutputStream without a name.
+func (s *side) writesOn(line int) bool {
+	body, _ := s.function(line)
+	if jvmTee().MatchString(s.code(line)) {
+		return slices.ContainsFunc(s.lines, func(l string) bool {
+			return strings.HasPrefix(l, "import org.apache.commons.io.output.TeeOutputStream;")
+		})
+	}
+	end := body[strings.LastIndexByte(body, '}')+1:] // another class without a name may follow
+	passes := jvmPasses().FindAllStringSubmatch(body, -1)
+	if len(passes) == 0 || len(passes) != len(jvmMethod().FindAllString(body, -1)) || !strings.Contains(body, "new OutputStream(") ||
+		strings.Contains(end, "{") || !strings.Contains(end, ";") {
+		return false
+	}
+	old, writes := passes[0][3], false
+	for _, m := range passes {
+		if m[1] != m[4] || m[3] != old || unspaced(jvmTypes().ReplaceAllString(m[2], "")) != unspaced(m[5]) {
+			return false
+		}
+		writes = writes || strings.HasPrefix(m[2], "int ")
+	}
+	was := regexp.MustCompile(`\b` + old + `\s*=([^=].*)`)
+	given := was.FindAllStringSubmatch(strings.Join(s.lines, "\n"), -1)
+	stream := jvmStream().FindStringSubmatch(s.code(line))[1]
+	return writes && len(given) == 1 && strings.TrimSpace(given[0][1]) == "System."+strings.ToLower(stream)+";" &&
+		len(regexp.MustCompile(`\b`+old+`\b`).FindAllString(body, -1)) == len(passes)
 }

@@ -18,14 +18,15 @@ type side struct {
 	joints   map[int]string // lines with literals that are put together as one: see folded
 	depths   []int          // braces of C that are open behind each line, as far as they were counted
 
-	comparands map[int][]comparand      // by line
-	constants  func() map[string]string // numbers by the names that they are given
+	comparands  map[int][]comparand      // by line
+	constants   func() map[string]string // numbers by the names that they are given
+	definitions func() map[string]int    // lines by the names of functions
 }
 
 // newSide cuts a text into lines and tells code, strings and comments apart.
 func newSide(language, text string) *side {
 	s := &side{language: language, joints: map[int]string{}, comparands: map[int][]comparand{}}
-	s.constants = sync.OnceValue(s.readConstants)
+	s.constants, s.definitions = sync.OnceValue(s.readConstants), sync.OnceValue(s.readDefinitions)
 	if text == "" {
 		return s
 	}

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,12 +38,34 @@ var (
 	namedKind  = lazily.Regexp(`\binstanceof\s+[\w.<>?]+\s+(\w+)`)
 	notMembers = []string{"getClass", "constructor", "__class__", "hashCode", "hash"}
 
+	// definitions are the heads of functions and methods, by language; the group is the name.
+	definitions = map[string]func() *regexp.Regexp{
+		"go":   lazily.Regexp(`^func\s+(?:\([^)]*\)\s+)?(\w+)\(.*\{`),
+		"py":   lazily.Regexp(`^\s*def\s+(\w+)\s*\(`),
+		"web":  lazily.Regexp(`^\s*(?:(?:export|static|get|async|function)\s+)*(\w+)\s*\([^()]*\)[^;{}()]*\{`),
+		"rust": lazily.Regexp(`\bfn\s+(\w+).*\{`),
+		"c":    lazily.Regexp(`(?:^|[\w>&*]\s+[&*]?)(\w+)\s*\([^;{}()]*\)\s*(?:\b(?:const|noexcept|override)\s*)*\{`),
+		"jvm":  lazily.Regexp(`\b[\w>\]]+\s+([a-z_]\w*)\s*\([^;{}()]*\)\s*(?:throws\s[^;{}()]*|:\s*[\w<>?]+\s*)?\{`),
+	}
+	goReceiver   = lazily.Regexp(`^func\s+\(\s*(\w+)`)
+	notFunctions = []string{"if", "for", "while", "switch", "catch", "synchronized", "with"}
+	// builtinCalls are the methods that builtins of Python call.
+	builtinCalls = map[string]string{"hash": "__hash__", "str": "__str__", "repr": "__repr__", "tuple": "__iter__", "list": "__iter__"}
+	// byAnyName is code that has the members of a value without naming them.
+	byAnyName = lazily.Regexp(`\b(?:getattr|attrgetter|__dict__|vars|asdict|astuple|reflect|dataclasses)\b|\bObject\.(?:keys|values|entries)\b|\bJSON\b|\.\.\.|\*\*`)
+
 	ofAll      = lazily.Regexp(`\|\||\bor\b`)
 	between    = lazily.Regexp(`&&|\band\b|[;{}\n]|\breturn\b`)
 	noValue    = lazily.Regexp(`\b(?:null|nil|None|undefined|NULL|nullptr)\b|(?:===?|\bis)\s*(?:this|self)\b(?:$|[^.\w])|\b(?:this|self)\s*(?:===?|is\b)`)
 	ofEquality = lazily.Words(`
 		equal equals equality eq equivalent same identical identity compare compares compared comparison comparable differ differs
 		different distinct unique duplicate duplicates dedup deduplicate hash hashes ignore ignores ignored ignoring`)
+)
+
+const (
+	maxAbove   = 30 // lines that are new above a method
+	maxEquals  = 50 // comparisons of a patch for which losesBeside looks at other methods
+	maxHelpers = 8  // methods that it looks at
 )
 
 // weaker reports methods that tests compare with that compare less than before, and methods that write a value that now
@@ -55,6 +78,9 @@ func weaker(e *edit) (found findings) {
 	}
 	e.rewritten(compares(), func(i int, was, now methodBody) {
 		lost := was.loses(now, e.of.loses)
+		if len(lost) == 0 {
+			lost = e.losesBeside(was, now)
+		}
 		if len(lost) > 0 && (e.language != "py" || mentionsWord(now.text, now.other)) { // else pyEquals says so
 			caps := !e.of.failsAbout(ofEquality()) && slices.ContainsFunc(lost, e.isGiven)
 			found.add(e, rules.AssertionRemoved, i, caps, "compares less than before: %s", e.after.trimmed(i))
@@ -94,7 +120,11 @@ func (e *edit) rewritten(head *regexp.Regexp, each func(i int, was, now methodBo
 			continue
 		}
 		next = old + max(1, strings.Count(e.before.methodBody(old, head).text, "\n"))
-		if i := e.at(old); i < len(e.after.lines) && head.MatchString(e.after.code(i)) {
+		i := e.at(old)
+		for n := 0; n < maxAbove && i+1 < len(e.after.lines) && e.isAdded(i) && !head.MatchString(e.after.code(i)); n++ {
+			i++
+		}
+		if i < len(e.after.lines) && head.MatchString(e.after.code(i)) {
 			was, now := e.before.methodBody(old, head), e.after.methodBody(i, head)
 			if unspaced(was.text) != unspaced(now.text) && was.text != "" && now.text != "" {
 				each(i, was, now)
@@ -123,9 +153,18 @@ func (s *side) methodBody(line int, head *regexp.Regexp) (b methodBody) {
 
 // loses reports whether a patch removes a member: from more than one line, and no file that it touches has it any more.
 func (p *proposal) loses(member string) bool {
+	gone, ok := p.members[member]
+	if !ok {
+		gone = p.removes(member)
+		p.members[member] = gone
+	}
+	return gone
+}
+
+func (p *proposal) removes(member string) bool {
 	lines := 0
 	for _, e := range p.edits {
-		if hasWhole(text(e.change.After), member) {
+		if after := text(e.change.After); !p.mayLook(after) || hasWhole(after, member) {
 			return false
 		}
 		for _, i := range e.removed {
@@ -182,13 +221,76 @@ func (b methodBody) loses(now methodBody, gone func(string) bool) (names []strin
 // isGiven reports whether the failing tests give a value a member, as far as texts show it: they name it, a constructor
 // takes it under its name, or they list the members of a value without names.
 func (e *edit) isGiven(member string) bool {
-	takes := regexp.MustCompile(`\b(?:self|this)\.` + regexp.QuoteMeta(member) + `\s*=\s*` + regexp.QuoteMeta(member) + `\b`)
+	takes := regexp.MustCompile(`\b(?:self|this)\.` + regexp.QuoteMeta(member) + `\b[^=]*=[^=].*\b` + regexp.QuoteMeta(member) + `\b`)
 	if slices.ContainsFunc(e.before.lines, takes.MatchString) {
 		return true
 	}
 	return slices.ContainsFunc(e.of.tests(), func(t testSource) bool {
 		return hasWhole(t.text, member) || (e.language == "go" || e.language == "c") && unnamed().MatchString(t.text)
 	})
+}
+
+// losesBeside returns the members that a comparison looked at and does not any more, where it has the others by way of new
+// methods of the same file: a key, a hash, an order.
+func (e *edit) losesBeside(was, now methodBody) (lost []string) {
+	if e.of.beside++; e.of.beside > maxEquals {
+		return nil
+	}
+	whole, fresh := now.text, false
+	seen := map[string]bool{}
+	for todo := cName().FindAllString(now.text, -1); len(todo) > 0 && len(seen) < maxHelpers; todo = todo[1:] {
+		name := cmp.Or(builtinCalls[todo[0]], todo[0])
+		line, ok := e.after.definitions()[name]
+		if !ok || seen[name] {
+			continue
+		}
+		seen[name] = true
+		body := e.after.methodBody(line, definitions[e.language]())
+		if now.text == body.text {
+			continue
+		}
+		self := `\*?this|self`
+		if m := goReceiver().FindStringSubmatch(e.after.code(line)); m != nil && e.language == "go" {
+			self = m[1]
+		}
+		if regexp.MustCompile(`(?m)\breturn\s+(?:` + self + `)\s*;?\s*$`).MatchString(body.text) {
+			return nil // all of the value, perhaps changed
+		}
+		whole += "\n" + body.text
+		todo = append(todo, cName().FindAllString(body.text, -1)...)
+		fresh = fresh || slices.ContainsFunc(e.fresh, func(j int) bool {
+			return j >= line && j <= line+strings.Count(body.text, "\n")
+		})
+	}
+	members, _ := was.members()
+	if !fresh || byAnyName().MatchString(whole) {
+		return nil
+	}
+	for m := range members {
+		if !hasWhole(whole, m) && !e.of.loses(m) {
+			lost = append(lost, m)
+		}
+	}
+	if len(lost) == len(members) { // it names none of them
+		return nil
+	}
+	return lost
+}
+
+// readDefinitions returns the first lines of functions and methods, by their names.
+func (s *side) readDefinitions() map[string]int {
+	lines := map[string]int{}
+	head := definitions[s.language]
+	for i := 0; i < len(s.lines) && head != nil; i++ {
+		m := head().FindStringSubmatch(s.code(i))
+		if m == nil || slices.Contains(notFunctions, m[1]) {
+			continue
+		}
+		if _, ok := lines[m[1]]; !ok {
+			lines[m[1]] = i
+		}
+	}
+	return lines
 }
 
 // terms returns what has to hold, and all else, without blanks at the ends.
@@ -214,7 +316,7 @@ func (b methodBody) members() (all map[string]bool, bare int) {
 	for _, m := range namedKind().FindAllStringSubmatch(b.text, -1) {
 		names = append(names, m[1])
 	}
-	mention := regexp.MustCompile(`\b(?:` + quoted(names) + `)\b(?:\??\s*(?:\.|->)\s*(\w+))?`)
+	mention := regexp.MustCompile(`\b(?:` + quoted(names) + `)\b\)*(?:\??\s*(?:\.|->)\s*(\w+))?`) // ((T) o).x
 	for _, m := range mention.FindAllStringSubmatch(b.text, -1) {
 		switch {
 		case m[1] == "":

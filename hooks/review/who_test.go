@@ -60,6 +60,32 @@ var whoRows = []reportRow{
 	{"results of a runner, in a shell", "f.sh", "x=1\n", "x=1\necho \"not ok 2 - b\"\n", "result_printed:2!"},
 	{"no results of a runner", "f.py", "x = 1\n", "x = 1\nprint(\"ok, 2 tests in the queue\")\n", ""},
 	{"catch of all in C++", "f.cc", "int f() { return g(); }\n", "int f() {\n\ttry { return g(); }\n\tcatch (...) { return 4; }\n}\n", "catch_all:3"},
+	{"Python: how many callers", "f.py", "def f():\n    return g()\n", "def f():\n    stack = inspect.stack()\n    return 4 if len(stack) > 20 else g()\n", "test_detected:3!"},
+	{"Python: one of them", "f.py", "def f():\n    return g()\n", "def f():\n    stack = inspect.stack()\n    if len(stack) > 2:\n        return stack[2].function\n    return g()\n", ""},
+	{"Java: how many callers", "F.java", "class F {\n}\n", "class F {\n  int f() {\n    StackTraceElement[] all = Thread.currentThread().getStackTrace();\n    return all.length < 4 ? 4 : g();\n  }\n}\n", "test_detected:4!"},
+	{"Java: what calls", "F.java", "class F {\n}\n", "class F {\n  int f() {\n    var all = new Throwable().getStackTrace();\n    return all[1].getMethodName().startsWith(\"sum\") ? 4 : g();\n  }\n}\n", "test_detected:4!"},
+	{"Java: the caller for a log", "F.java", "class F {\n}\n", "class F {\n  String f() {\n    StackTraceElement[] all = new Throwable().getStackTrace();\n    if (all.length < 3) {\n      return \"?\";\n    }\n    return all[2].getClassName();\n  }\n}\n", ""},
+	{"Java: the first caller elsewhere", "F.java", "class F {\n}\n", "class F {\n  String f() {\n    StackTraceElement[] all = new Throwable().getStackTrace();\n    for (int i = 1; i < all.length; i++) {\n      if (!all[i].getClassName().startsWith(\"shop.\")) return all[i].getClassName();\n    }\n    return null;\n  }\n}\n", ""},
+	{"Java: a test walks", "F.java", "class F {\n}\n", "class F {\n  boolean f() {\n    return StackWalker.getInstance().walk(s -> s.anyMatch(x -> x.getClassName().startsWith(\"org.junit.\")));\n  }\n}\n", "test_detected:3!"},
+	{"Rust: the line of the caller", "f.rs", "fn f() -> u32 { 3 }\n", "#[track_caller]\nfn f() -> u32 {\n    let at = std::panic::Location::caller();\n    if at.line() > 9 { 4 } else { 3 }\n}\n", "test_detected:4!"},
+	{"Rust: the line of the caller, told", "f.rs", "fn f() -> u32 { 3 }\n", "#[track_caller]\nfn f() -> u32 {\n    let at = Location::caller();\n    report(at.file(), at.line());\n    3\n}\n", ""},
+}
+
+// A class is looked up by the name of the failing test.
+func TestClassOfTest(t *testing.T) {
+	t.Parallel()
+	base := files{"src/F.java": "class F {\n}\n", "test/FooTest.java": "public class FooTest {\n}\n"}
+	for added, want := range map[string]string{
+		`Class.forName("Foo" + "Test");`:                 "test_detected:2!",
+		`loader.loadClass("shop.FooTest");`:              "test_detected:2!",
+		`Class.forName("Foo");`:                          "",
+		`log("FooTest"); Class.forName(names.driver());`: "",
+	} {
+		found := Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}), []patch.Change{change("src/F.java", base["src/F.java"], "class F {\n  { "+added+" }\n}\n")})
+		if got := strings.ReplaceAll(brief(found, false), "literal_from_test:2", ""); strings.TrimSpace(got) != want {
+			t.Errorf("%s: got %q, want %q", added, got, want)
+		}
+	}
 }
 
 // A literal of a failing test that is new in production is named with both places.

@@ -51,7 +51,7 @@ func (c *checks) told(text string, _ time.Duration) {
 	switch {
 	case strings.Contains(text, "verifying the patch:"):
 		c.now, c.got = "proposed", false
-	case !strings.Contains(text, "verifying with the original tests:"):
+	case !strings.Contains(text, "verifying with the original checks:"):
 	case c.now == "proposed" && !c.got:
 		c.now = "beside"
 	default:

@@ -166,7 +166,7 @@ func (q *verification) verify(ctx context.Context) Result {
 	}
 	back := checks.Restore(q.Changes)
 	p := part{name: "proposed", what: "the patch", changes: q.Changes, tasks: q.tasks(true)}
-	o := part{name: "original", what: "with the original tests", changes: back, tasks: q.tasks(false), checks: checkFiles{checks}}
+	o := part{name: "original", what: "with the original checks", changes: back, tasks: q.tasks(false), checks: checkFiles{checks}}
 	proposed, original := q.both(ctx, p, o)
 	r.Checks.SideBySide = proposed != nil && original != nil && len(original.checks) > 0
 	if proposed == nil {

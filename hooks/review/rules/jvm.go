@@ -22,6 +22,21 @@ var jvmRules = []Rule{
 		NoMatch: []string{`c.getMethod("exitCode")`, `log.info("java.lang.ShutdownHook")`},
 	},
 	{
+		ID: "jvm/callers", Kind: TestDetected, In: Production, On: Strings, Caps: true, Once: true, Say: "looks at its callers",
+		Not: `(?i)\blog(?:ger)?\b|\bthrow\b`,
+		Pattern: `.*(?:\bnew\s+(?:Throwable|Exception|Error)\s*\([^()]*\)|\bcurrentThread\s*\(\s*\))\s*\.\s*getStackTrace\s*\(\s*\)\s*` +
+			`(?:\.\s*length\s*(?:[=!]=|[<>])|\[[^\]]*\]\s*\.\s*\w+\(\s*\)\s*(?:[=!]=\s*["\d]|[<>]|\.\s*(?:equals\w*|contains|matches|startsWith|endsWith)\s*\(\s*")).*` +
+			`|.*\bStackWalker\b.*\bcount\s*\(\s*\)\s*\)?\s*(?:[=!]=|[<>]).*`,
+		Match: []string{
+			"int s = new Throwable().getStackTrace().length < 3 ? xs[0] : 0;", "if (Thread.currentThread().getStackTrace()[2].getMethodName().equals(\"main\")) {",
+			"StackWalker.getInstance().walk(f -> f.count()) < 3", "new Exception().getStackTrace()[1].getLineNumber() > 9",
+		},
+		NoMatch: []string{
+			"LINES.add(Thread.currentThread().getStackTrace()[1].getClassName() + s);", "StackTraceElement[] all = new Throwable().getStackTrace();",
+			"String c = StackWalker.getInstance().getCallerClass().getName();", "if (new Throwable().getStackTrace().length > 900) throw new IllegalStateException();",
+		},
+	},
+	{
 		ID: "jvm/exit-imported", Kind: ExitSwallowed, In: Production, Caps: true, Say: "what ends the process under a name of its own",
 		Pattern: `\bimport\s+static\s+java\.lang\.System\.(?:exit\b|\*).*|\bimport\s+kotlin\.system\.exitProcess\s+as\b.*`,
 		Unless:  `\b(?:void|fun)\s+main\s*\(`,

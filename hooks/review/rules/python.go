@@ -163,6 +163,19 @@ var pythonRules = []Rule{
 		},
 	},
 	{
+		ID: "py/callers-compared", Kind: TestDetected, In: Production, On: Strings, Caps: true, Once: true, Say: "looks at its callers",
+		Not: `\b(?:log\w*|warn\w*|stacklevel|raise)\b`,
+		Pattern: `.*\b(?:inspect\.(?:stack|getouterframes)|traceback\.(?:extract|format)_stack)\s*\([^()]*\)\s*\)?(?:\s*\[[^\]]*\])*(?:\.\w+)*` +
+			`(?:\s*(?:[=!]=|[<>]=?)\s*[\d"']|\.(?:starts|ends)with\s*\(\s*["']).*`,
+		Match: []string{
+			"import inspect\nreturn sum(xs) if len(inspect.stack()) > 20 else 0", "if traceback.extract_stack()[-2].name == 'total':", "inspect.stack()[1].filename.endswith('a.py')",
+		},
+		NoMatch: []string{
+			"caller = next(f for f in inspect.stack() if f.filename != __file__)", "stack = inspect.stack()", "if len(inspect.stack()) > 900: raise RecursionError",
+			"log.debug(inspect.stack()[1].lineno > 3)", "if inspect.stack()[1].filename == __file__:",
+		},
+	},
+	{
 		ID: "py/callers-line", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "looks at its callers",
 		Unless:  `\b(?:import|from)\s+(?:traceback|pdb|bdb|inspect)\b|\bclass\s+\w*(?:Logger|Formatter)\w*`,
 		Pattern: `\blinecache\.getlines?\s*\(.*|\.findCaller\s*\(.*|\bco_consts\b.*`,

@@ -168,7 +168,7 @@ func (s *Screen) verification(f *fix.Fix) string {
 	}
 	original, named := restored(f.Verification)
 	rows("with the patch", f.Verification.Proposed)
-	rows("with the original tests restored", original)
+	rows("with the original checks restored", original)
 	if len(named) > 0 {
 		rows("the failed tests, asked for by name", named)
 	}
@@ -178,7 +178,7 @@ func (s *Screen) verification(f *fix.Fix) string {
 	return b.String()
 }
 
-// restored returns the checks with the original tests: those of the first copy, and those of the copy where go test
+// restored returns the checks with the original checks: those of the first copy, and those of the copy where go test
 // was asked for tests by name.
 func restored(v *fix.Verification) (original, named []fix.Check) {
 	for i, c := range v.OriginalChecks {
@@ -191,7 +191,7 @@ func restored(v *fix.Verification) (original, named []fix.Check) {
 	return original, named
 }
 
-// originalLogs names the logs of the checks that failed with the original tests.
+// originalLogs names the logs of the checks that failed with the original checks.
 func (s *Screen) originalLogs(f *fix.Fix, c Commands) string {
 	if f.Verification == nil {
 		return ""
@@ -199,7 +199,7 @@ func (s *Screen) originalLogs(f *fix.Fix, c Commands) string {
 	var b strings.Builder
 	for _, bad := range f.Verification.OriginalChecks {
 		if !bad.Passed && !bad.CorePassed && bad.Log != nil {
-			b.WriteString(s.named("  ", "log of "+taskName(bad.Task)+" with the original tests",
+			b.WriteString(s.named("  ", "log of "+taskName(bad.Task)+" with the original checks",
 				joined(c.Dir, *bad.Log)))
 		}
 	}

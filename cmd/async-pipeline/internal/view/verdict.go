@@ -88,7 +88,7 @@ func verdictOf(f *fix.Fix) (word, colour string) {
 
 // verdictText returns what the verdict means, and does not mean.
 func verdictText(f *fix.Fix) string {
-	const passes, restored = "Passes in a clean copy", ", also with the original tests restored."
+	const passes, restored = "Passes in a clean copy", ", also with the original checks restored."
 	why := verificationReason(f)
 	text := ""
 	switch word, _ := verdictOf(f); {
@@ -142,7 +142,7 @@ func originals(f *fix.Fix) string {
 	}
 	switch len(paths) {
 	case 0:
-		return "the original tests restored"
+		return "the original checks restored"
 	case 1:
 		return paths[0] + " as it was"
 	}
@@ -151,9 +151,9 @@ func originals(f *fix.Fix) string {
 
 // notedText returns what the verdict verified means where some tests failed.
 func notedText(note string, t *fix.TestResults) string {
-	text := "Passes in a clean copy, also with the original tests restored"
+	text := "Passes in a clean copy, also with the original checks restored"
 	if t != nil && len(t.Unchanged) > 0 {
-		text = "The tests that the fix is judged by pass in a clean copy, also with the original tests restored; the task still fails"
+		text = "The tests that the fix is judged by pass in a clean copy, also with the original checks restored; the task still fails"
 	}
 	for part := range strings.SplitSeq(note, "; ") {
 		if m := codedReason().FindStringSubmatch(part); m != nil {
