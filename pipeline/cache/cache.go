@@ -139,6 +139,9 @@ type Entry struct {
 	Given    map[string][]byte // of a hit, once it is restored: the contents of Beside
 
 	task   *pipeline.Task
+	is     Task            // how it is run
+	sets   []*reads.Set    // of which one is its inputs; nil is those that it declares
+	early  bool            // the tree may have changed since view: see lookFor
 	reads  *reads.Accesses // what it reads; nil: nobody looks
 	set    *reads.Set      // its inputs, with inputs = auto; nil: they are not known
 	bare   *baseline       // what it was made of when it began, but for inputs; with inputs = auto
@@ -231,11 +234,10 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	if err != nil {
 		return off(err.Error())
 	}
-	e.at = time.Now().UnixNano()
+	e.is, e.sets = d, []*reads.Set{nil}
 	if t.Auto || t.Strict || c.CheckInputs && t.Agent == nil {
 		e.reads = reads.New(c.Config.Root)
 	}
-	sets := []*reads.Set{nil}
 	if t.Auto {
 		bare, err := c.describe(ctx, t, d, reapi.Digest{}, nil, nil)
 		if err != nil {
@@ -245,9 +247,9 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 		if len(c.sets[t.Name]) > 1 {
 			pass = c.baselines.of(c.baselines.name(t)).madeOf()
 		}
-		e.bare, sets = &bare, c.setsOf(t, pass)
+		e.bare, e.sets = &bare, c.setsOf(t, pass)
 	}
-	if err := c.lookFor(ctx, e, d, sets); err != nil {
+	if err := c.lookFor(ctx, e); err != nil {
 		return off(err.Error())
 	}
 	if c.Peek && e.Result == Hit {
@@ -255,9 +257,6 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	}
 	if c.Force {
 		e.Result = Forced
-	}
-	if t.Auto && e.Result != Hit && !c.Peek {
-		e.at = afterTick() - 1 // what it reads is not known: only their times tell which files change from now on
 	}
 	return e
 }
@@ -293,33 +292,55 @@ func (c *Cache) foresee(e *Entry) {
 // noInput is why a task of whose inputs no file is there is not cached: its patterns may be mistyped.
 const noInput = "no file matches its inputs"
 
-// lookFor looks for the result of a task. Which files are its inputs is one of sets, nil for those that it declares. If
-// none has a result the first is taken.
+// lookFor looks for the result of a task.
 //
 // A task that depends on nothing which ended since the last walk of all of the tree may be taken from the cache as it was
-// then: it could as well have had its turn before those that ended. Where it must run, the tree is looked at again.
-func (c *Cache) lookFor(ctx context.Context, e *Entry, d Task, sets []*reads.Set) error {
+// then: it could as well have had its turn before those that ended. Where it must run, or its outputs are no longer there as
+// they were, the tree is looked at again.
+func (c *Cache) lookFor(ctx context.Context, e *Entry) error {
 	if v := c.earlier(e.task); v != nil {
-		if _, err := c.lookIn(ctx, v, e, d, sets); err == nil && e.Result == Hit {
+		if _, err := c.lookIn(ctx, v, e); err == nil && e.Result == Hit {
+			e.early = true
 			return nil
 		}
 	}
-	c.mu.Lock()
-	v, err := c.look(ctx, e.task)
-	c.mu.Unlock()
+	return c.lookNow(ctx, e)
+}
+
+// lookNow is lookFor in the tree as it is.
+func (c *Cache) lookNow(ctx context.Context, e *Entry) error {
+	e.early, e.at = false, time.Now().UnixNano()
+	v, err := c.view(ctx, e.task)
 	if err != nil {
 		return err
 	}
 	e.Why = []string{"first run"}
-	lacks, err := c.lookIn(ctx, v, e, d, sets)
+	lacks, err := c.lookIn(ctx, v, e)
 	if lacks != nil && !c.Force {
 		e.Why = c.differences(e.task, &e.made, e.inputs, lacks)
+	}
+	if e.task.Auto && e.Result != Hit && !c.Peek {
+		e.at = afterTick() - 1 // what it reads is not known: only their times tell which files change from now on
 	}
 	return err
 }
 
-// earlier returns the last view of all of the tree, where the tree may have changed since, but nothing that a task depends
-// on has. nil: there is none.
+// Refuse makes a miss of a hit that cannot be used: the task is about to run in the tree as it is. why is what is wrong with
+// the result.
+func (c *Cache) Refuse(ctx context.Context, e *Entry, why error) {
+	if e.early {
+		if err := c.lookNow(ctx, e); err != nil {
+			e.Result, e.Key, e.Why = Off, "", []string{err.Error()}
+			return
+		}
+	}
+	if e.Result == Hit {
+		e.Result, e.Why = Miss, c.differences(e.task, &e.made, e.inputs, why)
+	}
+}
+
+// earlier returns the last view of all of the tree, where the tree may have changed since, but no task that t depends on, and
+// not t, has ended since. nil: there is none.
 func (c *Cache) earlier(t *pipeline.Task) *files.View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -330,11 +351,11 @@ func (c *Cache) earlier(t *pipeline.Task) *files.View {
 	return c.whole
 }
 
-// lookIn is lookFor in a view. lacks is why the first of sets has no result, nil if one of them has.
-func (c *Cache) lookIn(ctx context.Context, v *files.View, e *Entry, d Task, sets []*reads.Set) (lacks, err error) {
+// lookIn is lookFor in a view. If none of the sets has a result the first is taken, and lacks is why it has none.
+func (c *Cache) lookIn(ctx context.Context, v *files.View, e *Entry) (lacks, err error) {
 	e.Result, e.Key, e.view = Miss, "", v
 	e.before, _ = v.Outputs(e.task.Outputs)
-	for i, set := range sets {
+	for i, set := range e.sets {
 		inputs, err := c.inputsIn(v, e.task, set)
 		if err != nil {
 			return nil, err
@@ -343,7 +364,7 @@ func (c *Cache) lookIn(ctx context.Context, v *files.View, e *Entry, d Task, set
 			return nil, errors.New(noInput)
 		}
 		root := reapi.Directories(inputs, nil)
-		made, err := c.describe(ctx, e.task, d, root, set, nil)
+		made, err := c.describe(ctx, e.task, e.is, root, set, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -385,7 +406,14 @@ func scopeOf(t *pipeline.Task) files.Scope {
 // answers all tasks until the next one runs.
 const mostParts = 16
 
-// look returns a view of what a task has to do with, as every task that has ended left it. c.mu is locked.
+// view returns a view of what a task has to do with, as every task that has ended left it.
+func (c *Cache) view(ctx context.Context, t *pipeline.Task) (*files.View, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.look(ctx, t)
+}
+
+// look is view. c.mu is locked.
 func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*files.View, error) {
 	if c.seen != nil {
 		return c.seen, nil
@@ -453,9 +481,7 @@ func (c *Cache) Left(ctx context.Context, e *Entry) {
 	if e == nil || e.Key == "" || len(e.task.Outputs) == 0 {
 		return
 	}
-	c.mu.Lock()
-	v, err := c.look(context.WithoutCancel(ctx), e.task)
-	c.mu.Unlock()
+	v, err := c.view(context.WithoutCancel(ctx), e.task)
 	if err == nil {
 		there, _ := v.Outputs(e.task.Outputs)
 		c.leaves(e, there)

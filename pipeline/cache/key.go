@@ -164,9 +164,7 @@ func (c *Cache) ownProgram(own []files.Pattern, p Program) bool {
 // inputs returns the input root of a task: its inputs, which are set or those that it declares, what its file functions
 // read, and the outputs of all that it depends on. before are its own outputs as they are now.
 func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *reads.Set) (v *files.View, in, before []reapi.File, err error) {
-	c.mu.Lock()
-	v, err = c.look(ctx, t)
-	c.mu.Unlock()
+	v, err = c.view(ctx, t)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -1,13 +1,16 @@
 package cache
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -164,5 +167,73 @@ func TestEarlier(t *testing.T) {
 	}
 	if e := p.cache().Look(t.Context(), p.config.Task("other")); e.Reason() != "other.txt changed" {
 		t.Errorf("the next run: %s %s", e.Result, e.Reason())
+	}
+}
+
+// Of a task that is taken from the cache as the tree was before others ran, outputs that are gone since are made again. Where
+// its result cannot be used it runs in the tree as it is: what somebody else put there since is not of its making.
+func TestEarlierOutputs(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"),
+		&pipeline.Task{Name: "ends", Inputs: []string{"ends.txt"}},
+		&pipeline.Task{Name: "makes", Inputs: []string{"makes.txt"}, Outputs: []string{"dist/**"}},
+		&pipeline.Task{Name: "needs", Inputs: []string{"needs.txt"}, DependsOn: []string{"makes"}},
+	)
+	runs := 0
+	begin := func() *Cache { // a run in which the first task runs
+		runs++
+		p.write("ends.txt", strconv.Itoa(runs))
+		c := p.cache()
+		p.carry(c, "ends")
+		return c
+	}
+	results := func(c *Cache, names ...string) (all []string) {
+		for _, name := range names {
+			all = append(all, p.carry(c, name).Result)
+		}
+		must(t, c.Close())
+		return all
+	}
+	p.write("makes.txt", "1")
+	p.write("needs.txt", "1")
+	results(begin(), "makes", "needs")
+
+	p.write("needs.txt", "2")
+	for _, change := range []func(){
+		func() { must(t, os.RemoveAll(filepath.Join(root, "dist"))) },
+		func() { p.write("dist/out", "by hand") },
+	} {
+		c := begin()
+		change()
+		if got := results(c, "makes", "needs"); got[0] != Hit || !fileExists(filepath.Join(root, "dist/out")) {
+			t.Errorf("%q, and dist/out is %q", got, p.read("dist/out"))
+		}
+	}
+
+	had := map[string]bool{}
+	blobs := func(each func(at string)) {
+		must(t, filepath.WalkDir(filepath.Join(p.dir, "cas"), func(at string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && !had[at] {
+				each(at)
+			}
+			return err
+		}))
+	}
+	blobs(func(at string) { had[at] = true })
+	p.write("makes.txt", "2")
+	results(begin(), "makes")
+	c := begin()
+	blobs(func(at string) { // of the same size: that is noticed when it is read
+		b, err := os.ReadFile(at)
+		must(t, errors.Join(err, os.Chmod(at, 0o600), os.WriteFile(at, bytes.ToUpper(b), 0o600)))
+	})
+	p.write("dist/mine", "a person's")
+	if got := results(c, "makes"); got[0] != Miss {
+		t.Error(got)
+	}
+	p.write("makes.txt", "1")
+	if got := results(begin(), "makes"); got[0] != Hit || p.read("dist/mine") != "a person's" {
+		t.Errorf("%q, and dist/mine is %q", got, p.read("dist/mine"))
 	}
 }

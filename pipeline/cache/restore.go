@@ -19,8 +19,17 @@ import (
 )
 
 // Restore makes the outputs of a hit what they were, and returns what the task printed then, the run in which it did,
-// and how long it took. After an error the entry is a miss: the task must run.
+// and how long it took. After an error the entry is no hit any more: the task must run.
 func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, took time.Duration, err error) {
+	if e.early && !c.inPlace(e) {
+		if err := c.lookNow(ctx, e); err != nil {
+			e.Result, e.Key, e.Why = Off, "", []string{err.Error()}
+			return nil, "", 0, err
+		}
+		if e.Result != Hit {
+			return nil, "", 0, errors.New(e.Reason())
+		}
+	}
 	if e.found.Log.Size > 0 {
 		log, err = c.store.Get(e.found.Log)
 	}
@@ -34,8 +43,7 @@ func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, 
 		err = c.restore(ctx, e)
 	}
 	if err != nil {
-		e.Result = Miss
-		e.Why = c.differences(e.task, &e.made, e.inputs, err)
+		c.Refuse(ctx, e, err)
 		return nil, "", 0, err
 	}
 	return log, e.found.Run, time.Duration(e.found.Took) * time.Millisecond, nil
@@ -49,12 +57,10 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		return err
 	}
 	c.store.Used(e.Key)
-	if c.baselines.passKey(e.task) == e.Key && c.asMade(e.view, e) {
+	if c.isMade(e) {
 		return nil
 	}
-	c.mu.Lock()
-	v, err := c.look(ctx, e.task)
-	c.mu.Unlock()
+	v, err := c.view(ctx, e.task)
 	if err != nil {
 		return err
 	}
@@ -81,6 +87,16 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 		c.baselines.notePass(e.task, e.Key)
 	}
 	return nil
+}
+
+// isMade reports whether the outputs of a hit were there when it was looked at, and are those of the last pass.
+func (c *Cache) isMade(e *Entry) bool {
+	return c.baselines.passKey(e.task) == e.Key && c.asMade(e.view, e)
+}
+
+// inPlace reports whether isMade is true and the outputs are still there, unchanged.
+func (c *Cache) inPlace(e *Entry) bool {
+	return c.isMade(e) && !slices.ContainsFunc(e.found.Files, func(f reapi.File) bool { return !e.view.IsThere(c.Config.Root, f.Path) })
 }
 
 // asMade reports whether the outputs of a hit are there as they were made, and no others.
@@ -282,9 +298,7 @@ func (c *Cache) Clean(ctx context.Context, e *Entry) error {
 	if last == nil {
 		return nil
 	}
-	c.mu.Lock()
-	v, err := c.look(ctx, e.task)
-	c.mu.Unlock()
+	v, err := c.view(ctx, e.task)
 	if err != nil {
 		return err
 	}

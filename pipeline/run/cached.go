@@ -40,7 +40,7 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 	var agent *record.Agent
 	if t.Agent != nil {
 		if name, found := w.r.Tasks.Redact.Find(e.Given[patchKept]); found { // it is a secret now, and was none then
-			e.Result, e.Why = cache.Miss, []string{fmt.Sprintf("its patch has the value of the secret %s in it", name)}
+			c.Refuse(ctx, e, fmt.Errorf("its patch has the value of the secret %s in it", name))
 			return w.missed(ctx, t, e)
 		}
 		if agent, err = w.replay(t, e); err != nil {

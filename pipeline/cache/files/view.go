@@ -112,6 +112,14 @@ func (v *View) Outdated(root, p string) bool {
 	return now.Mode&unix.S_IFMT != unix.S_IFDIR && now.Ctim.Nano() != v.changed[i]
 }
 
+// IsThere reports whether a path of root has the file, link or folder that v was made of.
+func (v *View) IsThere(root, p string) bool {
+	var now unix.Stat_t
+	err := unix.Lstat(filepath.Join(root, filepath.FromSlash(p)), &now)
+	f, ok := v.Find(p)
+	return err == nil && ok && f.Folder == (now.Mode&unix.S_IFMT == unix.S_IFDIR) && !v.Outdated(root, p)
+}
+
 // Ignored reports whether git ignores a file that was found.
 func (v *View) Ignored(p string) bool {
 	i, ok := v.place(p)
