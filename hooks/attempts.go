@@ -76,7 +76,9 @@ func (j *job) attempts(ctx context.Context, h *homes.Homes, repro reproduce.Resu
 	}
 	switch {
 	case ctx.Err() != nil && reached:
-		j.log.Note("interrupted after the verification: the second opinion is missing")
+		if a.Agents[a.hook.Reviewer] != nil && (a.opinion == nil || a.opinion.Reason != nil) {
+			j.log.Note("interrupted after the verification: the second opinion is missing")
+		}
 	case ctx.Err() != nil:
 		r.state, r.reason, r.best = fix.Cancelled, "interrupted", nil
 		if used == 0 {

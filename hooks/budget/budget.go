@@ -82,15 +82,14 @@ func short(left, least time.Duration) string {
 
 // Kept tells how much of the wall clock no agent may use, and what for; empty: nothing.
 func (b *Budget) Kept() string {
-	if b.reserved == 0 {
+	kept, use := b.reserved+b.reviewWall(), "verification"
+	if kept == 0 {
 		return ""
 	}
-	use := "verification"
-	kept := b.reserved + b.reviewWall()
 	if b.review {
 		use += " and a second opinion"
 	}
-	return fmt.Sprintf("of wall_clock %s %s are kept for %s", b.Limit.WallClock, kept.Round(100*time.Millisecond), use)
+	return fmt.Sprintf("%s of wall_clock %s are kept for %s", kept.Round(100*time.Millisecond), b.Limit.WallClock, use)
 }
 
 // end returns when the wall clock ends if it is not stopped any more, without what is kept for a second opinion.

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -17,15 +19,17 @@ const pause = time.Second
 // A poller finds what changed by looking at all files again and again.
 type poller struct {
 	w     *Watcher
-	skip  atomic.Pointer[func(dir string) bool]
 	pause time.Duration
+	found chan []string // what changed between two looks
+
+	mu    sync.Mutex // guards what follows
+	skip  func(dir string) bool
 	files map[string]fs.FileInfo // by path below the root
-	found chan []string          // what changed between two looks
 }
 
+// look returns what is there, but for what skip leaves out. mu is locked.
 func (p *poller) look() (map[string]fs.FileInfo, error) {
 	files := make(map[string]fs.FileInfo, len(p.files))
-	skip := *p.skip.Load()
 	err := filepath.WalkDir(p.w.root, func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case at != p.w.root && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)):
@@ -34,7 +38,7 @@ func (p *poller) look() (map[string]fs.FileInfo, error) {
 			return err
 		case at == p.w.root:
 			return nil
-		case d.IsDir() && skip(p.w.rel(at)):
+		case d.IsDir() && p.skip(p.w.rel(at)):
 			return filepath.SkipDir
 		}
 		if info, err := d.Info(); err == nil { // else it has just vanished
@@ -55,27 +59,67 @@ func (p *poller) follow() {
 		case <-time.After(max(p.pause, 10*took)):
 		}
 		began := time.Now()
-		now, err := p.look()
-		if err != nil {
-			continue // the root itself is gone; it may come back
-		}
-		took = time.Since(began)
-		changed := differences(p.files, now)
-		p.files = now
-		if len(changed) == 0 {
+		changed := p.changed()
+		if took = time.Since(began); len(changed) == 0 {
 			continue
 		}
-		set := make(map[string]bool, len(changed))
-		for _, name := range changed {
-			set[name] = true
-		}
-		changed = append(changed, leading(p.w.root, p.links(), set)...)
 		select {
 		case <-p.w.done:
 			return
 		case p.found <- changed:
 		}
 	}
+}
+
+// changed returns what changed since the last look.
+func (p *poller) changed() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, err := p.look()
+	if err != nil {
+		return nil // the root itself is gone; it may come back
+	}
+	changed := differences(p.files, now)
+	if p.files = now; len(changed) == 0 {
+		return nil
+	}
+	set := make(map[string]bool, len(changed))
+	for _, name := range changed {
+		set[name] = true
+	}
+	return append(changed, leading(p.w.root, p.links(), set)...)
+}
+
+// replaceSkip is Watcher.Skip: what one of the two functions leaves out did not come or go.
+func (p *poller) replaceSkip(skip func(dir string) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.skip
+	p.skip = skip
+	now, err := p.look()
+	if err != nil {
+		return
+	}
+	maps.DeleteFunc(p.files, func(name string, info fs.FileInfo) bool { return leavesOut(skip, name, info) })
+	for name, info := range now {
+		if leavesOut(was, name, info) {
+			p.files[name] = info
+		}
+	}
+}
+
+// leavesOut reports whether skip leaves out a path, or a folder that it is in.
+func leavesOut(skip func(dir string) bool, name string, info fs.FileInfo) bool {
+	dir := name
+	if !info.IsDir() {
+		dir = path.Dir(name)
+	}
+	for ; dir != "."; dir = path.Dir(dir) {
+		if skip(dir) {
+			return true
+		}
+	}
+	return false
 }
 
 // links yields the symbolic links.

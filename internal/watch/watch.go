@@ -92,8 +92,7 @@ func newWatcher(root string, skip func(dir string) bool) *Watcher {
 func openPolls(root string, skip func(dir string) bool, pause time.Duration, why string) (*Watcher, error) {
 	w := newWatcher(root, skip)
 	w.Polls = why
-	w.poll = &poller{w: w, pause: pause, found: make(chan []string)}
-	w.poll.skip.Store(&skip)
+	w.poll = &poller{w: w, pause: pause, found: make(chan []string), skip: skip}
 	var err error
 	if w.poll.files, err = w.poll.look(); err != nil {
 		return nil, fmt.Errorf("changes in %s cannot be watched: %w", root, err)
@@ -117,7 +116,7 @@ func (w *Watcher) Close() error {
 // Files that change in them from then on are noted. It is called by one goroutine, which does not close the Watcher meanwhile.
 func (w *Watcher) Skip(skip func(dir string) bool) {
 	if w.poll != nil {
-		w.poll.skip.Store(&skip)
+		w.poll.replaceSkip(skip)
 		return
 	}
 	select {

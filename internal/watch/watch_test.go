@@ -152,3 +152,30 @@ func TestNothingThere(t *testing.T) {
 		}
 	}
 }
+
+// What was left out and is watched from now on did not change by that.
+func TestSkip(t *testing.T) {
+	t.Parallel()
+	for name, open := range opens {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			for _, dir := range []string{"skipped/deep", "watched"} {
+				must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+				must(t, os.WriteFile(filepath.Join(root, dir, "old"), nil, 0o644))
+			}
+			w, err := open(root, func(dir string) bool { return dir == "skipped" })
+			must(t, err)
+			defer func() { must(t, w.Close()) }()
+			w.Skip(func(dir string) bool { return dir == "watched" })
+			time.Sleep(100 * time.Millisecond) // the poller has to look
+			must(t, os.WriteFile(filepath.Join(root, "skipped", "deep", "new"), nil, 0o644))
+			for c := range w.C {
+				if !slices.Equal(c.Paths, []string{"skipped/deep/new"}) {
+					t.Errorf("%q changed", c.Paths)
+				}
+				break
+			}
+		})
+	}
+}

@@ -177,7 +177,7 @@ func (c *Cache) open() error {
 		if c.err = Unfit(c.Config.Root, c.Dir); c.err != nil {
 			return
 		}
-		c.store.Dir, c.store.Looks = c.Dir, c.Peek
+		c.store.Dir, c.store.ReadOnly = c.Dir, c.Peek
 		c.baselines = baselines{store: &c.store, root: c.Config.Root, tree: treeFolder(c.Config.Root, c.Dir)}
 		if c.err = cmp.Or(c.store.NoLinks(), c.baselines.noLinks()); c.err == nil {
 			c.key, c.err = secretKey(&c.store, !c.Peek)

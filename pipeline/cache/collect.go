@@ -49,7 +49,7 @@ func Collect(dir string, now time.Time, age time.Duration, limit int64, dry bool
 		return store.Collected{}, err
 	}
 	of := knowledge(dir, now, age)
-	s := &store.Store{Dir: dir, Looks: dry}
+	s := &store.Store{Dir: dir, ReadOnly: dry}
 	done := s.Collect(of.inputs, now, age, limit)
 	if !dry {
 		for _, at := range of.old {

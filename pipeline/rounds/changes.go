@@ -63,15 +63,15 @@ func (w *Watch) take(c watch.Changes) {
 		return
 	}
 	w.extra = false
-	w.redone = w.redone || slices.ContainsFunc(c.Paths, func(p string) bool { return slices.Contains(w.files, p) })
+	w.redefined = w.redefined || slices.ContainsFunc(c.Paths, func(p string) bool { return slices.Contains(w.files, p) })
 	w.begin(c)
-	if w.cancel != nil && (c.Lost || w.goesOn() || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
+	if w.cancel != nil && (c.Lost || w.hasOpenService() || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
 		w.cancel()
 	}
 }
 
-// goesOn reports whether the round at work has a service that nothing depends on: it goes on until that ends. w.mu is locked.
-func (w *Watch) goesOn() bool {
+// hasOpenService reports whether the round at work has a service that nothing depends on: it goes on until that ends. w.mu is locked.
+func (w *Watch) hasOpenService() bool {
 	return slices.ContainsFunc(w.current, func(s *pipeline.Task) bool {
 		return s.Service != nil && !slices.ContainsFunc(w.current, func(t *pipeline.Task) bool { return slices.Contains(t.DependsOn, s.Name) })
 	})

@@ -40,22 +40,22 @@ type Watch struct {
 	over    chan struct{} // closed by Close
 	changed chan struct{} // has one element if changes are pending
 
-	mu      sync.Mutex // guards what follows
-	count   int        // rounds that were chosen
-	config  *pipeline.Config
-	tasks   []*pipeline.Task // that are watched
-	files   []string         // PIPELINE.hcl, what it includes and what gives it values
-	inputs  []string         // patterns of all tasks, as the watcher knows them
-	pending watch.Changes    // since the last round was chosen
-	ended   map[string]record.Task
-	redone  bool               // one of files changed since Reading
-	current []*pipeline.Task   // of the round that is at work
-	cancel  context.CancelFunc // ends that round; nil: none is at work
-	last    time.Time          // when a round ended last
-	history map[string]*fileChanges
-	left    map[string]bool // changed files that began no round, because they change in each
-	extra   bool            // a round began for such files, and since then no change by itself began one
-	resting *time.Timer     // of awaitRest
+	mu        sync.Mutex // guards what follows
+	count     int        // rounds that were chosen
+	config    *pipeline.Config
+	tasks     []*pipeline.Task // that are watched
+	files     []string         // PIPELINE.hcl, what it includes and what gives it values
+	inputs    []string         // patterns of all tasks, as the watcher knows them
+	pending   watch.Changes    // since the last round was chosen
+	ended     map[string]record.Task
+	redefined bool               // one of files changed since Reading
+	current   []*pipeline.Task   // of the round that is at work
+	cancel    context.CancelFunc // ends that round; nil: none is at work
+	last      time.Time          // when a round ended last
+	history   map[string]*fileChanges
+	left      map[string]bool // changed files that began no round, because they change in each
+	extra     bool            // a round began for such files, and since then no change by itself began one
+	resting   *time.Timer     // of awaitRest
 }
 
 // Open begins to watch the tasks of g, which the first round runs: no change since is missed. files are PIPELINE.hcl,
@@ -111,7 +111,7 @@ func (w *Watch) Changed() <-chan struct{} { return w.changed }
 func (w *Watch) Reading() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.redone = false
+	w.redefined = false
 }
 
 // Next returns the tasks of the next round, in the order of the graph, and the paths whose changes begin it, sorted. Where what
@@ -121,7 +121,7 @@ func (w *Watch) Reading() {
 func (w *Watch) Next(c *pipeline.Config, g *pipeline.Graph, files []string) (tasks, paths, changed []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.redone {
+	if w.redefined {
 		return nil, nil, nil
 	}
 	select { // what is pending is taken now
@@ -211,7 +211,7 @@ func (w *Watch) Begin(ctx context.Context, g *pipeline.Graph) (_ context.Context
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.current, w.cancel = g.Tasks(), cancel
-	if w.redone || (len(w.pending.Paths) > 0 || w.pending.Lost) && w.goesOn() {
+	if w.redefined || (len(w.pending.Paths) > 0 || w.pending.Lost) && w.hasOpenService() {
 		cancel()
 	}
 	return ctx, func(sealed *record.Sealed) {

@@ -70,8 +70,8 @@ func (c *Command) Keyed() bool { return c.Given.names() != nil }
 // Retry returns the agent's policy.
 func (c *Command) Retry() failure.Policy { return c.Policy }
 
-// reports reports whether a text has a control object, or a failure in words that we know.
-func reports(text string) bool {
+// hasReport reports whether a text has a control object, or a failure in words that we know.
+func hasReport(text string) bool {
 	control, _ := agent.ParseControl(text)
 	failure, _ := agent.ParseFailure(text)
 	return control != nil || failure != nil
@@ -113,7 +113,7 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	report := turn.Text
 	if exit.TimedOut || exit.IdledOut || exit.Cancelled {
 		report = rec.inTime() // what it prints when it is told to end is no report
-	} else if own := rec.own(); reports(own) {
+	} else if own := rec.own(); hasReport(own) {
 		turn.Text, report = own, own
 	}
 	var problem error

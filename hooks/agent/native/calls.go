@@ -39,9 +39,12 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *listener) map[st
 		group = nil
 		return ok
 	}
-	last := len(calls) - 1 // the last call that is no finish
-	for last >= 0 && calls[last].Name == tools.Finish {
-		last--
+	last, seen := -1, map[string]bool{} // the last call that runs and is no finish
+	for i, c := range calls {
+		if c.Name != tools.Finish && !seen[c.ID] {
+			last = i
+		}
+		seen[c.ID] = true
 	}
 	for i, c := range calls {
 		if done[c.ID] != nil {

@@ -26,7 +26,7 @@ const (
 		"before you have verified what state it left."
 	saidAborted = "Aborted."
 	saidLeft    = "Not run: the turn had ended before this call."
-	saidNotLast = "Refused: finish ends the work, and there were calls behind it in the same answer. They are carried out. Look at " +
+	saidNotLast = "Refused: finish ends the work, and other calls followed it in the same answer. They were carried out. Read " +
 		"their results, then call finish alone."
 	saidOrphan = "Interrupted: what came of this call is not known. Do not repeat it before you have verified what " +
 		"state it left."

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -31,9 +32,13 @@ func (d *Draft) Works(attempt int, w Workplace) error {
 	return recordfile.WriteJSON(d.path(workplace(attempt)), w, false)
 }
 
-// Rested notes that nothing of an attempt is left but what is stored.
+// Rested notes that the agent of an attempt has ended, and that what it left is stored. Where Works noted nothing it does
+// nothing.
 func (d *Draft) Rested(attempt int) error {
 	w, err := d.workplace(attempt)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (s *Store) Collect(keep []reapi.Digest, now time.Time, age time.Duration, l
 	for _, f := range slices.Concat(gone.results, gone.blobs) {
 		done.Bytes += f.size
 	}
-	if !s.Looks {
+	if !s.ReadOnly {
 		for _, f := range slices.Concat(all.partial, gone.results, gone.blobs) {
 			_ = os.Remove(f.path)
 		}

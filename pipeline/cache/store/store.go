@@ -34,8 +34,8 @@ import (
 // A Store is such a folder. Several processes and goroutines may use it at once. What it returns was checked against its
 // digest.
 type Store struct {
-	Dir   string
-	Looks bool // nothing is removed: it is only looked at
+	Dir      string
+	ReadOnly bool // damaged files are reported, and not removed
 
 	ready sync.Once
 	err   error
@@ -158,7 +158,7 @@ func (s *Store) Get(d reapi.Digest) ([]byte, error) {
 
 // drop removes a damaged file, unless the store is only looked at.
 func (s *Store) drop(at string) {
-	if !s.Looks {
+	if !s.ReadOnly {
 		_ = os.Remove(at)
 	}
 }
