@@ -2,6 +2,7 @@ package budget
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
@@ -147,44 +148,48 @@ func TestStoppedClock(t *testing.T) {
 // A question for a report leaves to the verification of a difference all that it needs, also where an agent may use more.
 func TestTimeForReport(t *testing.T) {
 	t.Parallel()
-	limit := pipeline.Budget{WallClock: 10 * time.Minute}
-	until := func(b *Budget, changed bool) time.Duration {
-		ctx, cancel := b.ForReport(t.Context(), changed)
-		defer cancel()
-		at, _ := ctx.Deadline()
-		return time.Until(at).Round(time.Second)
-	}
-	b := Start(limit, 9*time.Minute, unstopped)
-	if got := until(b, true); b.ShortForReport(true) != "" || got != time.Minute {
-		t.Errorf("with a difference: %s", got)
-	}
-	if got := until(b, false); got != mostReport {
-		t.Errorf("without one: %s", got)
-	}
-	if b = Start(limit, 595*time.Second, unstopped); b.ShortForReport(true) == "" || b.ShortForReport(false) != "" {
-		t.Error("with 5s beside the verification")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		limit := pipeline.Budget{WallClock: 10 * time.Minute}
+		until := func(b *Budget, changed bool) time.Duration {
+			ctx, cancel := b.ForReport(t.Context(), changed)
+			defer cancel()
+			at, _ := ctx.Deadline()
+			return time.Until(at)
+		}
+		b := Start(limit, 9*time.Minute, unstopped)
+		if got := until(b, true); b.ShortForReport(true) != "" || got != time.Minute {
+			t.Errorf("with a difference: %s", got)
+		}
+		if got := until(b, false); got != mostReport {
+			t.Errorf("without one: %s", got)
+		}
+		if b = Start(limit, 595*time.Second, unstopped); b.ShortForReport(true) == "" || b.ShortForReport(false) != "" {
+			t.Error("with 5s beside the verification")
+		}
+	})
 }
 
 // A reviewer that does not stop by itself is ended within its part of the wall clock.
 func TestReviewIsEndedInTime(t *testing.T) {
 	t.Parallel()
-	for wall, want := range map[time.Duration]time.Duration{
-		30 * time.Second: 30*time.Second - sandbox.Grace, time.Hour: mostReview - sandbox.Grace, 7 * time.Second: 0,
-	} {
-		b := Start(pipeline.Budget{WallClock: wall}, 0, unstopped)
-		b.KeepForReview()
-		ctx, cancel, _, _, why := b.Review(t.Context())
-		if (why != "") != (want == 0) {
-			t.Errorf("%s: %s", wall, why)
-			continue
-		}
-		if ctx != nil {
-			defer cancel()
-			at, _ := ctx.Deadline()
-			if got := time.Until(at).Round(time.Second); got != want {
-				t.Errorf("of %s a reviewer may use %s, want %s", wall, got, want)
+	synctest.Test(t, func(t *testing.T) {
+		for wall, want := range map[time.Duration]time.Duration{
+			30 * time.Second: 30*time.Second - sandbox.Grace, time.Hour: mostReview - sandbox.Grace, 7 * time.Second: 0,
+		} {
+			b := Start(pipeline.Budget{WallClock: wall}, 0, unstopped)
+			b.KeepForReview()
+			ctx, cancel, _, _, why := b.Review(t.Context())
+			if (why != "") != (want == 0) {
+				t.Errorf("%s: %s", wall, why)
+				continue
+			}
+			if ctx != nil {
+				defer cancel()
+				at, _ := ctx.Deadline()
+				if got := time.Until(at); got != want {
+					t.Errorf("of %s a reviewer may use %s, want %s", wall, got, want)
+				}
 			}
 		}
-	}
+	})
 }
