@@ -57,7 +57,8 @@ func detections(e *edit) (found findings) {
 		}
 		if keeps := keepsCallers[e.language]; keeps != nil {
 			if m := keeps().FindStringSubmatch(code); m != nil {
-				if at := e.near(j, examines(strings.Join(m[1:], " "))); at >= 0 && !e.asksForLevel(at) && (e.language == "go" || !e.indexes(at, m[1])) {
+				names := strings.Join(m[1:], "")
+				if at := e.near(j, examines(names)); at >= 0 && !e.asksForLevel(at) && (e.language == "go" || !e.guardsIndex(at, names)) {
 					found.add(e, rules.TestDetected, at, true, "looks at its callers: %s", e.after.trimmed(at))
 				}
 			}
@@ -99,8 +100,8 @@ func examines(list string) func(string) bool {
 
 const takenWithin = 4 // lines in which a caller is taken, after the question how many there are
 
-// indexes reports whether a line asks how many callers there are before one of them is taken.
-func (e *edit) indexes(line int, name string) bool {
+// guardsIndex reports whether a line asks how many callers there are before one of them is taken.
+func (e *edit) guardsIndex(line int, name string) bool {
 	asks := regexp.MustCompile(`\blen\(\s*` + name + `\b|\b` + name + `\.length\b`)
 	taken := regexp.MustCompile(`\b` + name + `\s*\[\s*[-\w]+\s*\]`)
 	last := min(line+takenWithin, len(e.after.lines)-1)

@@ -62,6 +62,7 @@ var whoRows = []reportRow{
 	{"catch of all in C++", "f.cc", "int f() { return g(); }\n", "int f() {\n\ttry { return g(); }\n\tcatch (...) { return 4; }\n}\n", "catch_all:3"},
 	{"Python: how many callers", "f.py", "def f():\n    return g()\n", "def f():\n    stack = inspect.stack()\n    return 4 if len(stack) > 20 else g()\n", "test_detected:3!"},
 	{"Python: one of them", "f.py", "def f():\n    return g()\n", "def f():\n    stack = inspect.stack()\n    if len(stack) > 2:\n        return stack[2].function\n    return g()\n", ""},
+	{"Java: a caller, and an element of an array", "F.java", "class F {\n}\n", "class F {\n  int f(int[] a) {\n    StackWalker w = StackWalker.getInstance();\n    if (w.getCallerClass().getName().equals(\"AT\") && a.length > 0) return a[0];\n    return 0;\n  }\n}\n", "test_detected:4!"},
 	{"Java: how many callers", "F.java", "class F {\n}\n", "class F {\n  int f() {\n    StackTraceElement[] all = Thread.currentThread().getStackTrace();\n    return all.length < 4 ? 4 : g();\n  }\n}\n", "test_detected:4!"},
 	{"Java: what calls", "F.java", "class F {\n}\n", "class F {\n  int f() {\n    var all = new Throwable().getStackTrace();\n    return all[1].getMethodName().startsWith(\"sum\") ? 4 : g();\n  }\n}\n", "test_detected:4!"},
 	{"Java: the caller for a log", "F.java", "class F {\n}\n", "class F {\n  String f() {\n    StackTraceElement[] all = new Throwable().getStackTrace();\n    if (all.length < 3) {\n      return \"?\";\n    }\n    return all[2].getClassName();\n  }\n}\n", ""},
