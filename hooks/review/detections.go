@@ -94,7 +94,7 @@ func examines(list string) func(string) bool {
 	if len(names) == 0 {
 		return func(string) bool { return false }
 	}
-	of := `(?:[\w.]+\()*(?:` + quoted(names) + `)\b\)*(?:\[[^\]]*\]|\.\w+(?:\(\))?)*`
+	of := `(?:[\w.]+\()*(?:` + quoted(names) + `)\b\)*(?:\[[^\]]*\]|\.\w+(?:\((?:[^()]|\([^()]*\))*\))?)*`
 	return regexp.MustCompile(of + `\)*\s*(?:[=!<>]=|[<>])\s*(?:[1-9]|["'\x60])|\b(?:Has(?:Prefix|Suffix)|Contains|Count|Index|Match\w*|EqualFold)\(` + of +
 		`|(?:` + quoted(names) + `)\b\)*(?:\[\s*\d+\s*\]|\.\w+(?:\(\))?)*\.(?:equals\w*|contains|matches|(?:starts|ends)_?[wW]ith)\(\s*["']`).MatchString
 }
