@@ -233,7 +233,7 @@ func (e *edit) isGiven(member string) bool {
 // losesBeside returns the members that a comparison looked at and does not any more, where it has the others by way of new
 // methods of the same file: a key, a hash, an order.
 func (e *edit) losesBeside(was, now methodBody) (lost []string) {
-	if e.of.beside++; e.of.beside > maxEquals {
+	if e.of.besideCalls++; e.of.besideCalls > maxEquals {
 		return nil
 	}
 	whole, fresh := now.text, false
