@@ -105,6 +105,7 @@ type edit struct {
 	fresh         []int   // added lines that were not removed elsewhere: what is left out only moved
 	paired        *[]pair // see pairs
 	listed        [2]*[]testCase
+	headers       int // calls of isWritten
 }
 
 // A block is a stretch of lines that was replaced: before[i:iEnd] became after[j:jEnd]; one may be empty.
