@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
@@ -57,7 +58,8 @@ func detections(e *edit) (found findings) {
 		}
 		if keeps := keepsCallers[e.language]; keeps != nil {
 			if m := keeps().FindStringSubmatch(code); m != nil {
-				if at := e.near(j, examines(strings.Join(m[1:], " "))); at >= 0 && !e.asksForLevel(at) && (e.language == "go" || !e.indexes(at, m[1])) {
+				names := strings.Join(m[1:], "")
+				if at := e.near(j, examines(names)); at >= 0 && !e.asksForLevel(at) && (e.language == "go" || !e.guardsIndex(at, names)) {
 					found.add(e, rules.TestDetected, at, true, "looks at its callers: %s", e.after.trimmed(at))
 				}
 			}
@@ -92,19 +94,28 @@ func examines(list string) func(string) bool {
 	if len(names) == 0 {
 		return func(string) bool { return false }
 	}
-	of := `(?:[\w.]+\()*(?:` + quoted(names) + `)\b\)*(?:\[[^\]]*\]|\.\w+(?:\(\))?)*`
+	of := `(?:[\w.]+\()*(?:` + quoted(names) + `)\b\)*(?:\[[^\]]*\]|\.\w+(?:\((?:[^()]|\([^()]*\))*\))?)*`
 	return regexp.MustCompile(of + `\)*\s*(?:[=!<>]=|[<>])\s*(?:[1-9]|["'\x60])|\b(?:Has(?:Prefix|Suffix)|Contains|Count|Index|Match\w*|EqualFold)\(` + of +
 		`|(?:` + quoted(names) + `)\b\)*(?:\[\s*\d+\s*\]|\.\w+(?:\(\))?)*\.(?:equals\w*|contains|matches|(?:starts|ends)_?[wW]ith)\(\s*["']`).MatchString
 }
 
 const takenWithin = 4 // lines in which a caller is taken, after the question how many there are
 
-// indexes reports whether a line asks how many callers there are before one of them is taken.
-func (e *edit) indexes(line int, name string) bool {
-	asks := regexp.MustCompile(`\blen\(\s*` + name + `\b|\b` + name + `\.length\b`)
-	taken := regexp.MustCompile(`\b` + name + `\s*\[\s*[-\w]+\s*\]`)
+// guardsIndex reports whether a line asks for at least as many callers as it takes to have one near the top of the stack,
+// which it takes: len(stack) > 2, stack[2]. Who asks for many of them, or for a number that fits no index, asks who runs it.
+func (e *edit) guardsIndex(line int, name string) bool {
+	asks := regexp.MustCompile(`(?:\blen\(\s*` + name + `\s*\)|\b` + name + `\.length)\s*(?:(>|<=)|>=|<)\s*([1-4])\b`)
+	m := asks.FindStringSubmatch(e.after.code(line))
+	if m == nil {
+		return false
+	}
+	index := int(m[2][0] - '0')
+	if m[1] == "" {
+		index--
+	}
+	taken := regexp.MustCompile(`\b` + name + `\s*\[\s*` + strconv.Itoa(index) + `\s*\]`)
 	last := min(line+takenWithin, len(e.after.lines)-1)
-	return asks.MatchString(e.after.code(line)) && slices.ContainsFunc(e.after.all()[line:last+1], func(k int) bool { return taken.MatchString(e.after.code(k)) })
+	return slices.ContainsFunc(e.after.all()[line:last+1], func(k int) bool { return taken.MatchString(e.after.code(k)) })
 }
 
 // isTestFile reports whether a literal is the path of the file of a failing test, or the end of it.

@@ -40,10 +40,10 @@ type proposal struct {
 	members map[string]bool           // by their names; see loses
 	code    func() string             // of the check's scripts and settings, in small letters
 
-	production func() []source // of the base, that belong to no check; they are read once
-	looked     int             // bytes of texts that were searched
-	sentinels  int             // calls of standsForAll
-	beside     int             // calls of losesBeside
+	production    func() []source // of the base, that belong to no check; they are read once
+	looked        int             // bytes of texts that were searched
+	sentinelCalls int             // of standsForAll
+	besideCalls   int             // of losesBeside
 }
 
 const (
@@ -105,6 +105,7 @@ type edit struct {
 	fresh         []int   // added lines that were not removed elsewhere: what is left out only moved
 	paired        *[]pair // see pairs
 	listed        [2]*[]testCase
+	headers       int // calls of isWritten
 }
 
 // A block is a stretch of lines that was replaced: before[i:iEnd] became after[j:jEnd]; one may be empty.

@@ -21,7 +21,7 @@ const maxSentinels = 20 // methods of a patch for which standsForAll looks throu
 // a text asks for everything, as a failing test does: scopes of "*". Such a value has everything, and rightly so.
 func (e *edit) standsForAll(head int) bool {
 	m := className().FindStringSubmatch(e.after.code(head))
-	if e.of.sentinels++; m == nil || e.of.sentinels > maxSentinels {
+	if e.of.sentinelCalls++; m == nil || e.of.sentinelCalls > maxSentinels {
 		return false
 	}
 	asked := map[string]bool{}

@@ -17,7 +17,12 @@ var (
 	oneRule = lazily.Regexp(`/\*\s*eslint-disable\s+[@\w/-]+\s+--\s+\w[^*]*\*/`)
 	// generator is what a comment names that says what made the file.
 	generator = lazily.Regexp(`\b(?:by|from|with) \S`)
+	// writesFiles is code that writes a file; loads is a line that loads one as code.
+	writesFiles = lazily.Regexp(`(?:^|[^-=<])>{1,2}\s*["'$\w./]|\s-o\b|\btee\b|\bopen\s*\(|[wW]rite|\bos\.Create\b`)
+	loads       = lazily.Regexp(`(?m)^(?:\s*(?:#\s*)?(?:import|export|from|include|source|\.)\s|.*\b(?:require|import)\s*\().*$`)
 )
+
+const maxHeaders = 20 // comments of a file for which isWritten looks through a patch
 
 // capSuppressions lets what silences a checker cap where the patch changes nothing else that acts: then the check
 // passes because of it. Whether that is right is for a person to decide. What silences it for a whole file caps whatever
@@ -63,12 +68,18 @@ func (e *edit) silencesAll(line int) bool {
 }
 
 // isWritten reports whether a generator writes a comment that says that the file is generated: another file had it, or a
-// source that was there and names the file has it now.
+// source that was there, writes files, and names this one other than to load it, has the comment now.
 func (e *edit) isWritten(note string) bool {
+	if e.headers++; e.headers > maxHeaders {
+		return false
+	}
 	return generator().MatchString(note) && e.of.hasLine(note) || slices.ContainsFunc(e.of.edits, func(g *edit) bool {
+		if g == e || g.restored || g.language == "" {
+			return false
+		}
 		was, is := text(g.change.Before), text(g.change.After)
-		return g != e && !g.restored && g.language != "" && e.of.mayLookAt(len(was)+len(is)) &&
-			strings.Contains(was, path.Base(e.path)) && strings.Contains(is, note)
+		return e.of.mayLookAt(len(was)+len(is)) && strings.Contains(is, note) && writesFiles().MatchString(was) &&
+			strings.Contains(loads().ReplaceAllString(was, ""), path.Base(e.path))
 	})
 }
 

@@ -221,7 +221,7 @@ func (b methodBody) loses(now methodBody, gone func(string) bool) (names []strin
 // isGiven reports whether the failing tests give a value a member, as far as texts show it: they name it, a constructor
 // takes it under its name, or they list the members of a value without names.
 func (e *edit) isGiven(member string) bool {
-	takes := regexp.MustCompile(`\b(?:self|this)\.` + regexp.QuoteMeta(member) + `\b[^=]*=[^=].*\b` + regexp.QuoteMeta(member) + `\b`)
+	takes := regexp.MustCompile(`\b(?:self|this)\.` + member + `\b(?:\s*,\s*(?:self|this)\.\w+)*\s*(?::[^=]*)?=[^=].*\b` + member + `\b`)
 	if slices.ContainsFunc(e.before.lines, takes.MatchString) {
 		return true
 	}
@@ -233,7 +233,7 @@ func (e *edit) isGiven(member string) bool {
 // losesBeside returns the members that a comparison looked at and does not any more, where it has the others by way of new
 // methods of the same file: a key, a hash, an order.
 func (e *edit) losesBeside(was, now methodBody) (lost []string) {
-	if e.of.beside++; e.of.beside > maxEquals {
+	if e.of.besideCalls++; e.of.besideCalls > maxEquals {
 		return nil
 	}
 	whole, fresh := now.text, false
