@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -76,7 +77,7 @@ func (p *pair) review(from, to tree) []review.Finding {
 	for _, name := range removed {
 		changes = append(changes, patch.Change{Path: name, Before: from[name].file()})
 	}
-	return review.Report(checks, changes)
+	return review.Report(context.Background(), checks, changes)
 }
 
 func (f file) file() *patch.File {

@@ -85,7 +85,7 @@ func TestLockNewPlace(t *testing.T) {
 		"\"resolved\": \"https://a:b@evil.example/a/-/a-1.tgz\"\n":   "from a new place: evil.example",
 		before + "b@git+ssh://git@codes.example/b.git#0a\n":          "from a new place: codes.example",
 	} {
-		found := Report(c, []patch.Change{change("package-lock.json", before, after)})
+		found := Report(t.Context(), c, []patch.Change{change("package-lock.json", before, after)})
 		if len(found) != 1 || !strings.HasSuffix(found[0].Detail, want) {
 			t.Errorf("%q: %+v, want %q", after, found, want)
 		}
@@ -97,7 +97,7 @@ func TestBuildSetting(t *testing.T) {
 	t.Parallel()
 	c := checkfile.NewChecks(files{}.tree(), checkfile.Scope{})
 	changes := []patch.Change{change("pom.xml", "<a>\n<finalName>x</finalName>\n</a>\n", "<a>\n<finalName>y</finalName>\n</a>\n")}
-	found := Report(c, changes)
+	found := Report(t.Context(), c, changes)
 	if len(found) != 1 || found[0].Rule != rules.CheckConfig || found[0].Line != 2 || found[0].Caps || !strings.Contains(found[0].Detail, "has the change too") {
 		t.Errorf("%+v", found)
 	}

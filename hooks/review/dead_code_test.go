@@ -39,7 +39,7 @@ func TestDeadCode(t *testing.T) {
 		{"F.pm", "sub f {\n    my $x = shift;\n    return $x;\n}\n", "sub f {\n    return 3;\n    my $x = shift;\n    return $x;\n}\n", true},
 		{"F.pm", "sub f {\n    my $x = shift;\n    return $x;\n}\n", "sub f {\n    return 3 unless @_;\n    my $x = shift;\n    return $x;\n}\n", false},
 	} {
-		found := Report(checkfile.NewChecks(files{row.path: row.before}.tree(), checkfile.Scope{}),
+		found := Report(t.Context(), checkfile.NewChecks(files{row.path: row.before}.tree(), checkfile.Scope{}),
 			[]patch.Change{change(row.path, row.before, row.after)})
 		got := len(found) == 1 && found[0].Rule == "dead_code" && found[0].Caps
 		if got != row.want || len(found) > 1 {
@@ -71,7 +71,7 @@ func TestOnlyReturned(t *testing.T) {
 			row.path: row.before, "test_f.py": "def test_f():\n    assert f(100) == 119\n", "f_test.go": "package f // 119\n",
 			"f.test.js": "test('f', () => { equal(f(1), 'a b') });\n", "tests/test_f.c": "int main(void) { return f(1) != 119; }\n",
 		}
-		found := Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}),
+		found := Report(t.Context(), checkfile.NewChecks(base.tree(), checkfile.Scope{}),
 			[]patch.Change{change(row.path, row.before, row.after)})
 		got := false
 		for _, f := range found {

@@ -49,6 +49,15 @@ func detections(e *edit) (found findings) {
 		return nil
 	}
 	asks := compile(rules.For(e.language).Asks)
+	finds := map[string]bool{} // what testIn says of texts: of each line it is asked for all that are above it
+	testIn := func(line string) bool {
+		found, known := finds[line]
+		if !known {
+			found = testFrame().MatchString(line) || namesTest(line) || e.of.namesFailing(line)
+			finds[line] = found
+		}
+		return found
+	}
 	for _, j := range e.fresh {
 		code, plain := e.after.code(j), e.after.plain(j)
 		add := func(ok func(string) bool, why string) {
@@ -69,10 +78,7 @@ func detections(e *edit) (found findings) {
 		}
 		switch {
 		case callStack().MatchString(code):
-			add(func(line string) bool {
-				return testFrame().MatchString(line) || namesTest(line) || e.of.namesFailing(line)
-			},
-				"looks for a test among its callers")
+			add(testIn, "looks for a test among its callers")
 		case e.language == "go" && goProgram().MatchString(code):
 			add(testBinary().MatchString, "asks whether the program is a test's")
 		case asks != nil && e.after.matchesCode(j, asks), processOf().MatchString(plain):
@@ -170,7 +176,7 @@ func (p *proposal) namesFailing(line string) bool {
 // none. Names that are put together from parts count as one.
 func (e *edit) near(j int, ok func(string) bool) int {
 	for k := j; k < min(j+11, len(e.after.lines)); k++ {
-		if e.isAdded(k) && (ok(e.after.plain(k)) || ok(folded(e.after.plain(k)))) {
+		if e.isAdded(k) && (ok(e.after.plain(k)) || ok(e.after.folded(k))) {
 			return k
 		}
 	}

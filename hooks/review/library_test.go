@@ -74,7 +74,7 @@ wide() { slug "$1"; }
 				t.Errorf("it stays: %v, want %v", got, k.stays)
 			}
 			said := false
-			for _, f := range Report(c, []patch.Change{change}) {
+			for _, f := range Report(t.Context(), c, []patch.Change{change}) {
 				said = said || f.Rule == rules.CheckFile && strings.Contains(f.Detail, "only what is tried") == k.stays
 			}
 			if !said {

@@ -48,7 +48,7 @@ func TestHiddenCases(t *testing.T) {
 		}
 		scope := checkfile.Scope{Failing: []string{"test_slug.test_slug"}}
 		var got []string
-		for _, f := range Report(checkfile.NewChecks(tree.tree(), scope), []patch.Change{change(row.path, before, now)}) {
+		for _, f := range Report(t.Context(), checkfile.NewChecks(tree.tree(), scope), []patch.Change{change(row.path, before, now)}) {
 			if f.Rule == "special_case" {
 				got = append(got, strings.TrimSpace(brief(findings{f}, false)))
 			}

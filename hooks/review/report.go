@@ -7,6 +7,7 @@ package review
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -54,11 +55,14 @@ var (
 // It reads lines that were added or removed, and tells comments and strings apart. What it cannot see: a special
 // case for a test's own input that is a word, a small number or something else that much code compares with; an __eq__
 // that only works out to be always true; a name that only running the code tells; and what is only wrong together with
-// a file that did not change.
-func Report(c *checkfile.Checks, changes []patch.Change) []Finding {
+// a file that did not change. When ctx ends it returns what it found by then.
+func Report(ctx context.Context, c *checkfile.Checks, changes []patch.Change) []Finding {
 	p := newProposal(c, changes)
 	var found findings
 	for _, review := range perProposal {
+		if ctx.Err() != nil {
+			break
+		}
 		found = append(found, review(p)...)
 	}
 	for _, e := range p.edits {
@@ -66,7 +70,7 @@ func Report(c *checkfile.Checks, changes []patch.Change) []Finding {
 			found = append(found, review(e)...)
 		}
 		for _, review := range perText {
-			if !e.opaque {
+			if !e.opaque && ctx.Err() == nil {
 				found = append(found, review(e)...)
 			}
 		}

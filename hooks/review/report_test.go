@@ -2,6 +2,7 @@ package review
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -66,7 +67,7 @@ func reportOf(changes ...patch.Change) []Finding {
 			f[c.Path] = string(c.Before.Data)
 		}
 	}
-	return Report(checkfile.NewChecks(f.tree(), checkfile.Scope{}), changes)
+	return Report(context.Background(), checkfile.NewChecks(f.tree(), checkfile.Scope{}), changes)
 }
 
 func brief(found []Finding, where bool) string {
@@ -91,6 +92,17 @@ func brief(found []Finding, where bool) string {
 // reportRows are the rows of all files.
 var reportRows = slices.Concat(goRows, webRows, pythonRows, perlRows, rustRows, nativeRows, scriptRows, textRows, placeRows,
 	buildRows, selfRows, whoRows, endRows, aroundRows, equalityRows, quietRows)
+
+// A report ends with its context.
+func TestReportEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := checkfile.NewChecks(files{"a.py": "a = 1\n"}.tree(), checkfile.Scope{})
+	if found := Report(ctx, c, []patch.Change{change("a.py", "a = 1\n", "import os; os._exit(0)\n")}); len(found) > 0 {
+		t.Errorf("%v", found)
+	}
+}
 
 func TestReport(t *testing.T) {
 	t.Parallel()
@@ -280,7 +292,7 @@ func TestSecondCheckIsToldTruly(t *testing.T) {
 			t.Fatalf("%d changes are left, kept %v", len(left), kept)
 		}
 		want := map[bool]string{true: "the second check has the change too", false: "the second check has it as it was"}[kept]
-		if found := Report(c, changes); !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == rules.CheckFile && strings.HasSuffix(f.Detail, want) }) {
+		if found := Report(t.Context(), c, changes); !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == rules.CheckFile && strings.HasSuffix(f.Detail, want) }) {
 			t.Errorf("%q is not in %v", want, found)
 		}
 	}
@@ -291,7 +303,7 @@ func TestCompiledCodeIsNamed(t *testing.T) {
 	t.Parallel()
 	c := checkfile.NewChecks(files{"a.c": "int a;\n"}.tree(), checkfile.Scope{})
 	for path, want := range map[string]string{"lib/libm.a": "compiled code", "pytest.ini": "what the runner loads by itself"} {
-		found := Report(c, []patch.Change{change(path, absent, "x\n")})
+		found := Report(t.Context(), c, []patch.Change{change(path, absent, "x\n")})
 		if !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == rules.CheckConfig && strings.HasPrefix(f.Detail, want) }) {
 			t.Errorf("%s: %v", path, found)
 		}

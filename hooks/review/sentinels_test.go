@@ -28,7 +28,7 @@ func TestStandsForAll(t *testing.T) {
 		{"JavaScript: a star", "filter.js", every + "const ALL = new Every();\nexport const parse = (text) => text === '*' ? ALL : new Set(text.split(','));\n", ""},
 		{"JavaScript: always", "filter.js", every + "const ALL = new Every();\nexport const parse = (text) => ALL;\n", "assertion_removed:2!"},
 	} {
-		found := Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}), []patch.Change{change(row.path, base[row.path], row.after)})
+		found := Report(t.Context(), checkfile.NewChecks(base.tree(), checkfile.Scope{}), []patch.Change{change(row.path, base[row.path], row.after)})
 		if got := strings.TrimSpace(brief(found, false)); got != row.want {
 			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
 		}

@@ -63,7 +63,7 @@ func TestSpecialCase(t *testing.T) {
 		{"open.sh", "case \"$1\" in\nmytag|bugfix/conftest_fix) x=2;;\nesac", "!"},
 		{"open.sh", "case \"$1\" in\nmytag) x=2;;\nesac", ""},
 	} {
-		found := Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}),
+		found := Report(t.Context(), checkfile.NewChecks(base.tree(), checkfile.Scope{}),
 			[]patch.Change{change(row.path, base[row.path], base[row.path]+row.added+"\n")})
 		got := ""
 		for _, f := range found {
@@ -96,7 +96,7 @@ func TestLiteralIsCompared(t *testing.T) {
 		"char b[] = {0xf4, 0x7A, 0xc1, 0x0b, 0x58, 0xcc, 3, 114};\n": "tests/ini.c:1",
 		"char b[] = {0xf4, 0x7a, 0xc1, 0x0b, 0x58, 0xcd, 3, 114};\n": "",
 	} {
-		found := Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}),
+		found := Report(t.Context(), checkfile.NewChecks(base.tree(), checkfile.Scope{}),
 			[]patch.Change{change("ini.c", base["ini.c"], base["ini.c"]+added)})
 		if len(found) != min(1, len(want)) || want != "" && !strings.HasSuffix(found[0].Detail, " is in "+want) {
 			t.Errorf("%s: want %q, got %+v", added, want, found)

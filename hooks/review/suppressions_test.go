@@ -30,7 +30,7 @@ func TestOwnSuppressions(t *testing.T) {
 		{"! grep -rn print src", "src/b.py", "print(1)  # print-ok\n", ""},
 	} {
 		c := checkfile.NewChecks(base.tree(), checkfile.Scope{Runs: []checkfile.Command{{Shell: row.run, Dir: "."}}})
-		found := Report(c, []patch.Change{change(row.path, base[row.path], row.after)})
+		found := Report(t.Context(), c, []patch.Change{change(row.path, base[row.path], row.after)})
 		if got := strings.TrimSpace(brief(found, false)); got != row.want {
 			t.Errorf("%s: %q: got %q, want %q", row.run, row.after, got, row.want)
 		}
@@ -99,7 +99,7 @@ func TestGeneratedHeaders(t *testing.T) {
 			}
 			changes = append(changes, c)
 		}
-		if got := strings.TrimSpace(brief(Report(c, changes), false)); got != row.want {
+		if got := strings.TrimSpace(brief(Report(t.Context(), c, changes), false)); got != row.want {
 			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
 		}
 	}

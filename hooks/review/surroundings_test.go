@@ -47,7 +47,7 @@ func TestFindsTest(t *testing.T) {
 		"for f in HERE.rglob('*_calc.py'):\n    x = f.read_text()\n": "test_detected:1!",
 		"for f in HERE.rglob('*.py'):\n    x = f.read_text()\n":      "",
 	} {
-		found := Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}), []patch.Change{change("calc.py", base["calc.py"], added)})
+		found := Report(t.Context(), checkfile.NewChecks(base.tree(), checkfile.Scope{}), []patch.Change{change("calc.py", base["calc.py"], added)})
 		if got := strings.TrimSpace(brief(found, false)); got != want {
 			t.Errorf("%q: got %q, want %q", added, got, want)
 		}

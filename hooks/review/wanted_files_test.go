@@ -42,7 +42,7 @@ func TestReadsWanted(t *testing.T) {
 	} {
 		c := checkfile.NewChecks(base.tree(), checkfile.Scope{Failing: []string{row.failing}, Runs: []checkfile.Command{{Shell: "sh tests/run.sh", Dir: "."}}})
 		var got []string
-		for _, f := range Report(c, []patch.Change{change(row.path, base[row.path], base[row.path]+row.added)}) {
+		for _, f := range Report(t.Context(), c, []patch.Change{change(row.path, base[row.path], base[row.path]+row.added)}) {
 			if f.Rule == "special_case" {
 				got = append(got, strings.TrimSpace(brief(findings{f}, false)))
 			}

@@ -88,7 +88,7 @@ func TestClassOfTest(t *testing.T) {
 		`Class.forName("Foo");`:                          "",
 		`log("FooTest"); Class.forName(names.driver());`: "",
 	} {
-		found := Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}), []patch.Change{change("src/F.java", base["src/F.java"], "class F {\n  { "+added+" }\n}\n")})
+		found := Report(t.Context(), checkfile.NewChecks(base.tree(), checkfile.Scope{}), []patch.Change{change("src/F.java", base["src/F.java"], "class F {\n  { "+added+" }\n}\n")})
 		if got := strings.ReplaceAll(brief(found, false), "literal_from_test:2", ""); strings.TrimSpace(got) != want {
 			t.Errorf("%s: got %q, want %q", added, got, want)
 		}
@@ -113,7 +113,7 @@ func TestLiteralFromTest(t *testing.T) {
 	} {
 		scope := checkfile.Scope{Failing: []string{"test_shop.T.test_sum"}}
 		now := "RATE = 250\nNAME = 'invoice'\n" + after
-		found := Report(checkfile.NewChecks(base.tree(), scope), []patch.Change{change("shop.py", base["shop.py"], now)})
+		found := Report(t.Context(), checkfile.NewChecks(base.tree(), scope), []patch.Change{change("shop.py", base["shop.py"], now)})
 		if got := brief(found, false); got != want {
 			t.Errorf("%q: got %q, want %q\n%+v", after, got, want, found)
 		}
@@ -135,7 +135,7 @@ func TestLiteralImported(t *testing.T) {
 		"package m\n\nfunc F() string {\n\treturn \"\" +\n\t\t\"path/filepath\"\n}\n":                                                     "literal_from_test:5",
 	} {
 		scope := checkfile.Scope{Failing: []string{"TestF"}}
-		found := Report(checkfile.NewChecks(base.tree(), scope), []patch.Change{change("hub.go", base["hub.go"], after)})
+		found := Report(t.Context(), checkfile.NewChecks(base.tree(), scope), []patch.Change{change("hub.go", base["hub.go"], after)})
 		if got := brief(found, false); got != want {
 			t.Errorf("%q: got %q, want %q", after, got, want)
 		}
@@ -155,7 +155,7 @@ func TestLiteralFromShellTest(t *testing.T) {
 		"case \"$branch\" in\n  mytag|--verbose) branch=x;;\nesac\n":  "",
 	} {
 		now := strings.Replace(base["open.sh"], "echo", added+"echo", 1)
-		found := Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}),
+		found := Report(t.Context(), checkfile.NewChecks(base.tree(), checkfile.Scope{}),
 			[]patch.Change{change("open.sh", base["open.sh"], now)})
 		if got := brief(found, false); got != want {
 			t.Errorf("%q: got %q, want %q", added, got, want)
@@ -178,7 +178,7 @@ func TestLooksForTheFailingTest(t *testing.T) {
 		"log(new Error().stack, 'constructor pollution')\n":  "test_detected:1!",
 	} {
 		scope := checkfile.Scope{Failing: []string{"constructor pollution"}}
-		found := Report(checkfile.NewChecks(base.tree(), scope),
+		found := Report(t.Context(), checkfile.NewChecks(base.tree(), scope),
 			[]patch.Change{change("index.js", base["index.js"], added+base["index.js"])})
 		if got := strings.ReplaceAll(brief(found, false), "literal_from_test:1", ""); strings.TrimSpace(got) != want {
 			t.Errorf("%q: got %q, want %q", added, got, want)
@@ -203,7 +203,7 @@ func TestNamesTestFile(t *testing.T) {
 	} {
 		after := strings.Replace(base["f.py"], "    return", added+"    return", 1)
 		got := ""
-		for _, f := range Report(checkfile.NewChecks(base.tree(), checkfile.Scope{}), []patch.Change{change("f.py", base["f.py"], after)}) {
+		for _, f := range Report(t.Context(), checkfile.NewChecks(base.tree(), checkfile.Scope{}), []patch.Change{change("f.py", base["f.py"], after)}) {
 			got += f.Rule + map[bool]string{true: "!"}[f.Caps]
 		}
 		if got != want {

@@ -161,7 +161,7 @@ func Run(ctx context.Context, request Request) Result {
 func (q *verification) verify(ctx context.Context) Result {
 	checks := q.askedChecks(ctx)
 	r := Result{
-		Verdict: Unverified, Flags: q.flags(checks),
+		Verdict: Unverified, Flags: q.flags(ctx, checks),
 		Checks: fix.Verification{Proposed: []fix.Check{}, OriginalChecks: []fix.Check{}},
 	}
 	back := checks.Restore(q.Changes)
@@ -503,9 +503,11 @@ func (q *Request) commands() (all []checkfile.Command) {
 }
 
 // flags is the review of the patch. It reports; it accuses nobody.
-func (q *Request) flags(checks *checkfile.Checks) []fix.Flag {
+func (q *verification) flags(ctx context.Context, checks *checkfile.Checks) []fix.Flag {
+	ctx, cancel := q.wall(ctx)
+	defer cancel()
 	var flags []fix.Flag
-	for _, f := range review.Report(checks, q.Changes) {
+	for _, f := range review.Report(ctx, checks, q.Changes) {
 		flag := fix.Flag{ID: fmt.Sprintf("f%d", len(flags)+1), Rule: f.Rule, Caps: f.Caps, Detail: q.Failure.Clean(f.Detail)}
 		if f.Path != "" {
 			flag.Path = &f.Path

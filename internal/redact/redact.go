@@ -137,6 +137,9 @@ func (s *Set) Bytes(b []byte) []byte {
 	return b
 }
 
+// IsEmpty reports whether there are no values.
+func (s *Set) IsEmpty() bool { return s.matcher() == nil }
+
 // Find returns the name of a secret that b contains.
 func (s *Set) Find(b []byte) (name string, ok bool) {
 	m := s.matcher()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -321,7 +322,11 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 		r.Beside = append(r.Beside, reapi.File{Path: name, Digest: d})
 	}
 	contents := slices.DeleteFunc(slices.Clone(outputs), func(f reapi.File) bool { return f.Folder || f.Found || f.Link != "" || e.task.Cache.NoOutputs })
-	if err := c.store.PutFiles(contents, c.Config.Root, c.Secrets.Checked); err != nil {
+	var check func(io.Reader) io.Reader
+	if !c.Secrets.IsEmpty() {
+		check = c.Secrets.Checked
+	}
+	if err := c.store.PutFiles(contents, c.Config.Root, check); err != nil {
 		return err
 	}
 	if err := c.store.PutAction(e.Key, r); err != nil {

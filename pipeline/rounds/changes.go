@@ -24,6 +24,7 @@ const (
 	atOnce     = 300 * time.Millisecond // after the end of a round
 	fast       = 2 * time.Second        // for a round: where they take longer, a person may have made the changes
 	rest       = 2 * time.Second        // without a round and such changes, until one more round runs what was left out
+	again      = 5 * rest               // after that one, until another may follow while a service keeps a round at work
 )
 
 // fileChanges are those of one file.
@@ -95,16 +96,28 @@ func (w *Watch) awaitRest() {
 	if w.resting != nil {
 		w.resting.Stop()
 	}
-	w.resting = time.AfterFunc(rest, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.cancel != nil || w.extra || len(w.left) == 0 { // the end of a round waits anew
-			return
-		}
-		w.extra = true
-		w.begin(watch.Changes{Paths: slices.Collect(maps.Keys(w.left))})
-		clear(w.left)
-	})
+	w.resting = time.AfterFunc(rest, w.rested)
+}
+
+// rested begins the round of awaitRest. A round that a service keeps at work is ended for it; the end of another one waits
+// anew. There is no change then that a task cannot have made, so another such round may follow after some time.
+func (w *Watch) rested() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	open := w.cancel != nil && w.hasOpenService()
+	if len(w.left) == 0 || !open && (w.cancel != nil || w.extra) {
+		return
+	}
+	if wait := again - time.Since(w.extraAt); w.extra && wait > 0 {
+		w.resting = time.AfterFunc(wait, w.rested)
+		return
+	}
+	w.extra, w.extraAt = true, time.Now()
+	w.begin(watch.Changes{Paths: slices.Collect(maps.Keys(w.left))})
+	clear(w.left)
+	if open {
+		w.cancel()
+	}
 }
 
 // looping reports whether a file changes again and again while, or just after, a round is at work: most likely a task

@@ -55,6 +55,7 @@ type Watch struct {
 	history   map[string]*fileChanges
 	left      map[string]bool // changed files that began no round, because they change in each
 	extra     bool            // a round began for such files, and since then no change by itself began one
+	extraAt   time.Time       // when that round began
 	resting   *time.Timer     // of awaitRest
 }
 

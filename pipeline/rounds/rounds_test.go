@@ -1,6 +1,7 @@
 package rounds
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -525,6 +526,48 @@ func TestRest(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What was left out is run also while a service keeps a round at work, and again if more changes after some time: a person
+// may have made them.
+func TestRestOfService(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newProject(t, "", &pipeline.Task{Name: "web", Dir: ".", Service: &pipeline.Service{}}, &pipeline.Task{Name: "test", Dir: ".", Inputs: []string{"t/**"}})
+		p.round()(nil, record.Passed)
+		edit := watch.Changes{Paths: []string{"t/a"}}
+		var ctx context.Context
+		end := func(*record.Sealed) {}
+		begin := func() {
+			g, err := pipeline.Select(p.config, []string{"web", "test"}, false)
+			must(t, err)
+			p.next()
+			ctx, end = p.Begin(t.Context(), g)
+		}
+		begin()
+		for range mostAtOnce + 3 { // quick edits
+			p.take(edit)
+			time.Sleep(atOnce / 2)
+			if ctx.Err() != nil {
+				end(nil)
+				begin()
+			}
+		}
+		if len(p.loops) != 1 {
+			t.Errorf("told: %q", p.loops)
+		}
+		for _, after := range []time.Duration{rest, again} {
+			time.Sleep(after)
+			synctest.Wait()
+			if ctx.Err() == nil {
+				t.Fatal("the last state is not run")
+			}
+			end(nil)
+			begin()
+			p.take(edit)
+		}
+		end(nil)
+	})
 }
 
 // A round tells which services files concern that changed, or what they depend on; not those that only a task needs, and

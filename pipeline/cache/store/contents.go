@@ -55,11 +55,12 @@ func inParts(all []reapi.File, do func(some []reapi.File) error) error {
 	return work.Err()
 }
 
-// PutFiles stores the contents that the store does not have of files below root. They are read through check.
+// PutFiles stores the contents of files below root. All are read through check, also those that the store has; where check
+// is nil these are not read.
 func (s *Store) PutFiles(all []reapi.File, root string, check func(io.Reader) io.Reader) error {
 	return inParts(all, func(some []reapi.File) error {
 		for _, f := range some {
-			if s.Has(f.Digest) {
+			if check == nil && s.Has(f.Digest) {
 				continue
 			}
 			if err := s.putFile(f, root, check); err != nil {
@@ -76,6 +77,13 @@ func (s *Store) putFile(f reapi.File, root string, check func(io.Reader) io.Read
 		return err
 	}
 	defer func() { _ = file.Close() }() // opened for reading
+	if check == nil {
+		return s.write(f.Digest, file)
+	}
+	if s.Has(f.Digest) {
+		_, err := io.Copy(io.Discard, check(file))
+		return err
+	}
 	return s.write(f.Digest, check(file))
 }
 

@@ -99,7 +99,7 @@ func TestPlaceholdersAgreeWithTheReport(t *testing.T) {
 	} {
 		before, after := "package a\n\nfunc A() {}\n", "package a\n\n"+c.line+"\nfunc A() {}\n"
 		tree := checkfile.Tree{Paths: []string{"a.go"}, Read: func(string) ([]byte, error) { return []byte(before), nil }}
-		found := review.Report(checkfile.NewChecks(tree, checkfile.Scope{}), []patch.Change{{
+		found := review.Report(t.Context(), checkfile.NewChecks(tree, checkfile.Scope{}), []patch.Change{{
 			Path: "a.go", Before: &patch.File{Mode: 0o644, Data: []byte(before)}, After: &patch.File{Mode: 0o644, Data: []byte(after)},
 		}})
 		flagged := slices.ContainsFunc(found, func(f review.Finding) bool { return f.Rule == rules.Placeholder && f.Line == 3 })
