@@ -82,12 +82,12 @@ func short(left, least time.Duration) string {
 
 // Kept tells how much of the wall clock no agent may use, and what for; empty: nothing.
 func (b *Budget) Kept() string {
-	kept, use := b.reserved+b.reviewWall(), "verification"
+	kept, use := b.reserved+b.reviewWall(), "its end and verification"
 	if kept == 0 {
 		return ""
 	}
 	if b.review {
-		use += " and a second opinion"
+		use = "its end, verification and a second opinion"
 	}
 	return fmt.Sprintf("%s of wall_clock %s are kept for %s", kept.Round(100*time.Millisecond), b.Limit.WallClock, use)
 }

@@ -141,6 +141,7 @@ func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]st
 		State: fix.Interrupted, CreatedAt: timestamp.Now(),
 		Reason: new("killed: async-pipeline was killed, or its disk was full, before this fix was recorded"),
 	}
+	lines, _ := (&fix.Proposal{Dir: d.RunDir(), Name: d.Name}).Transcript() // what cannot be read is not known
 	for _, attempt := range slices.Sorted(maps.Keys(works)) {
 		w := works[attempt]
 		at, ours := homes.Around(ctx, store, w.Copy)
@@ -162,7 +163,7 @@ func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]st
 			}
 		}
 		if w.Agent != "" && !d.IsTask() {
-			f.Attempts = append(f.Attempts, rowOf(d, attempt, w))
+			f.Attempts = append(f.Attempts, rowOf(d, lines, attempt, w))
 		}
 	}
 	if d.IsTask() { // the record of its run is that of its runner
@@ -171,13 +172,13 @@ func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]st
 	return said, d.Seal(f)
 }
 
-// rowOf returns what is known of an attempt for the record: of one whose agent had ended not how, and of one whose agent
-// was at work what it had used by then.
-func rowOf(d *draft.Draft, attempt int, w draft.Workplace) fix.Attempt {
+// rowOf returns what is known of an attempt for the record: of one whose agent had ended how, if it failed, and of one whose
+// agent was at work what it had used by then. lines is the transcript.
+func rowOf(d *draft.Draft, lines []fix.TranscriptLine, attempt int, w draft.Workplace) fix.Attempt {
 	row := fix.Attempt{
 		Number: attempt, Agent: w.Agent, Sandbox: w.Sandbox, StartedAt: w.StartedAt, Rescue: fix.OrNull(d.Rescued(attempt)),
 	}
-	input, output, requests, whole := used(d, attempt)
+	input, output, requests, whole := used(lines, attempt)
 	switch {
 	case requests > 0 && whole && w.Rested:
 		row.Tokens = fix.Tokens{Input: &input, Output: &output}
@@ -188,14 +189,20 @@ func rowOf(d *draft.Draft, attempt int, w draft.Workplace) fix.Attempt {
 	if !w.Rested {
 		row.Kind, row.Class = new(string(failure.LifecycleClose)), new(string(failure.LifecycleClose.Class()))
 		row.Evidence = new("the runner was ended")
+		return row
+	}
+	for _, l := range lines {
+		if l.Attempt == attempt && l.Type == "retry" { // it failed, and this was decided about it
+			text := func(name string) *string { s, _ := l.Data[name].(string); return fix.OrNull(s) }
+			row.Kind, row.Class, row.Evidence = text("kind"), text("class"), text("evidence")
+		}
 	}
 	return row
 }
 
-// used returns the tokens that the transcript counts for the requests of an attempt, without those of a question for a
+// used returns the tokens that a transcript counts for the requests of an attempt, without those of a question for a
 // report or of a reviewer. whole means that each of them has a count.
-func used(d *draft.Draft, attempt int) (input, output int64, requests int, whole bool) {
-	lines, _ := (&fix.Proposal{Dir: d.RunDir(), Name: d.Name}).Transcript() // what cannot be read is not known
+func used(lines []fix.TranscriptLine, attempt int) (input, output int64, requests int, whole bool) {
 	whole = true
 	for _, l := range lines {
 		if l.Attempt != attempt {

@@ -52,6 +52,7 @@ func settles(t *testing.T, cache, now string) {
 		fixtest.Check(t, d.Transcript(1, "request", request))
 	}
 	fixtest.Put(t, run.Dir, "fixes/check/attempt-1.patch", "f:a patch")
+	fixtest.Check(t, d.Transcript(1, "retry", map[string]any{"kind": "server_overload", "class": "transient", "evidence": "529", "decision": "retry"}))
 	fixtest.Check(t, d.Rested(1))
 	fixtest.Check(t, d.Transcript(2, "request", map[string]any{"input_tokens": 3, "output_tokens": 2}))
 	fixtest.Check(t, d.Works(2, draft.Workplace{
@@ -68,7 +69,7 @@ func settles(t *testing.T, cache, now string) {
 	if f.State != fix.Interrupted || len(f.Attempts) != 2 || strings.Contains(text, "duration_ms") {
 		t.Fatalf("%s", text)
 	}
-	if a := f.Attempts[0]; a.Number != 1 || a.Agent != "b" || a.Kind != nil || a.Rescue == nil || *a.Tokens.Input != 300 ||
+	if a := f.Attempts[0]; a.Number != 1 || a.Agent != "b" || *a.Kind != "server_overload" || *a.Class != "transient" || *a.Evidence != "529" || a.Rescue == nil || *a.Tokens.Input != 300 ||
 		*a.Tokens.Output != 30 || *a.Requests != 2 {
 		t.Errorf("%s", text)
 	}

@@ -161,6 +161,8 @@ func (s *Screen) opinion(o *fix.Opinion) string {
 func endOf(f *fix.Fix, a *fix.Attempt) string {
 	kind, evidence := value(a.Kind), value(a.Evidence)
 	switch {
+	case kind == "" && evidence == "" && f.State == fix.Interrupted:
+		return "ended; what came of it is not recorded"
 	case kind == "" && evidence == "":
 		return "ended normally"
 	case kind == "" || evidence == "":
