@@ -496,7 +496,7 @@ func TestConclude(t *testing.T) {
 }
 
 // Of a program that leaves a process behind the program's own report counts. Where it has none, that of the process does.
-func TestG91ReportOfProcessLeftBehind(t *testing.T) {
+func TestReportOfProcessLeftBehind(t *testing.T) {
 	t.Parallel()
 	const late = `{"outcome":"no_fix","summary":"late"}`
 	for first, want := range map[string]string{`{"outcome":"fixed","summary":"in time"}`: agent.Fixed, "prose": agent.NoFix} {

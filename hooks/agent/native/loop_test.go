@@ -292,8 +292,8 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// B52: the first finish ends the turn, whatever is before it; one that is followed by other calls, or invalid, ends nothing.
-func TestB52FinishBesideOtherCalls(t *testing.T) {
+// The first finish ends the turn, whatever is before it; one that is followed by other calls, or invalid, ends nothing.
+func TestFinishBesideOtherCalls(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t,
 		step{calls: []model.Call{call("1", "finish", `{"outcome":"done"}`), call("2", "write", `{"path":"a","content":"1"}`)}},
