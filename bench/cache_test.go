@@ -26,6 +26,7 @@ import (
 //	restore   the outputs were deleted; the limit copies them with two workers
 func BenchmarkCache(b *testing.B) {
 	b.Run("tasks=1000/files=10000", func(b *testing.B) { benchHits(b, 1000, 10, 200) })
+	b.Run("tasks=200/files=50000", func(b *testing.B) { benchHits(b, 200, 250, 20_000) })
 	b.Run("tasks=1/files=50000", func(b *testing.B) { benchHits(b, 1, 50_000, 20_000) })
 	b.Run("restore/files=10000", func(b *testing.B) { benchRestore(b, 10_000, 100_000) })
 }
