@@ -163,6 +163,9 @@ func (e *Entry) Reason() string {
 	return fmt.Sprintf("%s; %d more", strings.Join(e.Why[:most], "; "), len(e.Why)-most)
 }
 
+// off says that nothing is known of the task, and why.
+func (e *Entry) off(why string) { e.Result, e.Key, e.Why = Off, "", []string{why} }
+
 // MadeOf returns what the key is made of; nil where there is no key.
 func (e *Entry) MadeOf() *record.MadeOf {
 	if e.Key == "" {
@@ -221,7 +224,7 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 	}
 	e := &Entry{Result: Off, task: t}
 	off := func(why string) *Entry {
-		e.Result, e.Why = Off, []string{why}
+		e.off(why)
 		return e
 	}
 	if t.Cache.Disabled {
@@ -330,7 +333,7 @@ func (c *Cache) lookNow(ctx context.Context, e *Entry) error {
 func (c *Cache) Refuse(ctx context.Context, e *Entry, why error) {
 	if e.early {
 		if err := c.lookNow(ctx, e); err != nil {
-			e.Result, e.Key, e.Why = Off, "", []string{err.Error()}
+			e.off(err.Error())
 			return
 		}
 	}

@@ -23,7 +23,7 @@ import (
 func (c *Cache) Restore(ctx context.Context, e *Entry) (log []byte, run string, took time.Duration, err error) {
 	if e.early && !c.inPlace(e) {
 		if err := c.lookNow(ctx, e); err != nil {
-			e.Result, e.Key, e.Why = Off, "", []string{err.Error()}
+			e.off(err.Error())
 			return nil, "", 0, err
 		}
 		if e.Result != Hit {
