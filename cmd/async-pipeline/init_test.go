@@ -211,6 +211,11 @@ func (p *programs) run(t *testing.T, dir string, args ...string) string {
 	c.Dir, c.Env = dir, p.env
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
+	c.Cancel = func() error { // what hung is seen only now
+		threads, err := exec.CommandContext(t.Context(), "ps", "-e", "-L", "-o", "pid,ppid,lwp,stat,wchan:32,etime,time,args").CombinedOutput()
+		t.Logf("all processes when it was ended (%v):\n%s", err, threads)
+		return c.Process.Kill()
+	}
 	if err := c.Run(); err != nil {
 		draft, _ := os.ReadFile(filepath.Join(dir, hclfile.Name))
 		t.Fatalf("%s: %v\n%s\n%s", strings.Join(args, " "), err, out.String(), draft)

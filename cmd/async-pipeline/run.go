@@ -454,6 +454,7 @@ type progress interface {
 	Retried(t *pipeline.Task, attempt int, before record.Task)
 	Ready(t *pipeline.Task, took time.Duration, since string)
 	Finished(t record.Task)
+	Quiet()
 	Shown(task string) bool // the end of its output was just shown
 	End(tasks []record.Task)
 }

@@ -127,6 +127,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 				p.copyAhead(stop.Ctx, t, r)
 				p.progress.Finished(r)
 			},
+			Quiet: func() { p.progress.Quiet() },
 			Ended: func(tasks []record.Task) {
 				sandbox.Retire() // while the verdict is written
 				p.progress.End(tasks)

@@ -77,6 +77,8 @@ type Observer struct {
 	Ready func(t *pipeline.Task, took time.Duration, since string)
 	// also for a task that was not started (record.Skipped)
 	Finished func(t *pipeline.Task, r record.Task)
+	// nothing else was told for a minute; after that for two more, four more, and so on up to ten
+	Quiet func()
 	// all of them, unless the run was abandoned or cannot be recorded
 	Ended func(tasks []record.Task)
 }

@@ -51,6 +51,7 @@ type walker struct {
 	broken    []error                // what could not be recorded
 	unwritten bool                   // a line of the journal could not be written: one of broken
 	silent    bool                   // the observer is not called any more
+	shown     time.Time              // when the observer was called last
 }
 
 func (r *Run) walker(d *record.Draft) *walker {
@@ -66,6 +67,7 @@ func (r *Run) walker(d *record.Draft) *walker {
 // cancels what runs. An error means that something could not be recorded; after it no task starts.
 func (w *walker) walk(ctx context.Context) ([]record.Task, error) {
 	w.ctx = ctx
+	defer w.tellQuiet()()
 	s := pipeline.Scheduler{Parallel: Parallel(w.r.Config, w.r.Parallel), KeepGoing: w.r.KeepGoing, Do: w.do, Skip: w.skip}
 	ends := s.Walk(ctx, w.r.Graph)
 	w.endServices(ctx)
@@ -81,6 +83,14 @@ func (w *walker) silence() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.silent = true
+}
+
+// show makes a call of the observer; the caller holds the lock.
+func (w *walker) show(call func()) {
+	if !w.silent {
+		w.shown = time.Now()
+		call()
+	}
 }
 
 // do runs one task and records it.
@@ -186,8 +196,8 @@ func (w *walker) started(t *pipeline.Task, since string, log error) error {
 	if err := cmp.Or(w.broken...); err != nil {
 		return err
 	}
-	if w.r.Observer.Started != nil && !w.silent && since == "" {
-		w.r.Observer.Started(t)
+	if w.r.Observer.Started != nil && since == "" {
+		w.show(func() { w.r.Observer.Started(t) })
 	}
 	return nil
 }
@@ -196,8 +206,8 @@ func (w *walker) started(t *pipeline.Task, since string, log error) error {
 func (w *walker) runs(t *pipeline.Task) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.r.Observer.Runs != nil && !w.silent {
-		w.r.Observer.Runs(t)
+	if w.r.Observer.Runs != nil {
+		w.show(func() { w.r.Observer.Runs(t) })
 	}
 }
 
@@ -214,8 +224,8 @@ func (w *walker) recordReady(s *service, took int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tell(record.Event{Type: "task_ready", Task: s.t.Name, Fields: fields})
-	if w.r.Observer.Ready != nil && !w.silent {
-		w.r.Observer.Ready(s.t, time.Duration(took)*time.Millisecond, s.since)
+	if w.r.Observer.Ready != nil {
+		w.show(func() { w.r.Observer.Ready(s.t, time.Duration(took)*time.Millisecond, s.since) })
 	}
 }
 
@@ -228,8 +238,8 @@ func (w *walker) retried(t *pipeline.Task, attempt int, before record.Task) {
 		{Name: "exit_code", Value: before.ExitCode},
 		{Name: "delay_ms", Value: t.Retry.Delay.Milliseconds()},
 	}})
-	if w.r.Observer.Retried != nil && !w.silent {
-		w.r.Observer.Retried(t, attempt, before)
+	if w.r.Observer.Retried != nil {
+		w.show(func() { w.r.Observer.Retried(t, attempt, before) })
 	}
 }
 
@@ -286,8 +296,8 @@ func (w *walker) recordEnd(t *pipeline.Task, got record.Task, e record.Event) {
 		}
 	}
 	w.tell(e)
-	if w.r.Observer.Finished != nil && !w.silent {
-		w.r.Observer.Finished(t, got)
+	if w.r.Observer.Finished != nil {
+		w.show(func() { w.r.Observer.Finished(t, got) })
 	}
 }
 
@@ -338,9 +348,7 @@ func (o *output) Write(p []byte) (int, error) {
 	if o.w.r.Observer.Output != nil {
 		o.w.mu.Lock()
 		defer o.w.mu.Unlock()
-		if !o.w.silent {
-			o.w.r.Observer.Output(o.t, p)
-		}
+		o.w.show(func() { o.w.r.Observer.Output(o.t, p) })
 	}
 	return len(p), nil
 }

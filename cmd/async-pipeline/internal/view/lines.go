@@ -4,10 +4,12 @@ package view
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
@@ -22,10 +24,17 @@ type Lines struct {
 	held   map[string][]byte // by task: an unfinished line
 	open   string            // the task whose line is on the screen without its end
 	shown  map[string]bool   // tasks whose end was told
+	runs   []running         // what was started and has not ended, without services
 	left   leftOut           // of them, what was skipped: shown at the end
 	buf    []byte            // scratch
 	lines  int               // written so far
 	last   map[string]int    // by task: lines when it last printed
+}
+
+// A running is a task at work.
+type running struct {
+	name  string
+	since time.Time
 }
 
 // nearby is how many lines a person probably sees at once.
@@ -62,7 +71,22 @@ func (l *Lines) Started(*pipeline.Task) {}
 
 // Runs shows the command.
 func (l *Lines) Runs(t *pipeline.Task) {
+	if t.Service == nil {
+		l.runs = append(l.runs, running{t.Name, time.Now()})
+	}
 	l.line(l.prefix(t.Name) + l.screen.paint(dim, cut(does(t), max(l.screen.wide()-l.width-3, 20))))
+}
+
+// Quiet shows which tasks run, as nothing else was shown for long: a log that ends here tells what it waited for.
+func (l *Lines) Quiet() {
+	var all []string
+	for _, r := range l.runs {
+		l.flush(r.name)
+		all = append(all, taskName(r.name)+" "+Duration(time.Since(r.since)))
+	}
+	if len(all) > 0 {
+		l.line(strings.Join(Wrap("still running: "+english.List(all, mostNames), l.screen.headRoom()-2), "\n  "))
+	}
 }
 
 // Output shows whole lines of a task and keeps the rest.
@@ -247,6 +271,7 @@ func (l *Lines) Finished(t record.Task) {
 		l.left.add(t)
 		return
 	}
+	l.runs = slices.DeleteFunc(l.runs, func(r running) bool { return r.name == t.Name })
 	l.flush(t.Name)
 	if !goesOn(t) {
 		l.line(l.screen.end(t))

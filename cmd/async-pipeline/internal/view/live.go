@@ -106,6 +106,9 @@ func (l *Live) Started(t *pipeline.Task) {
 // Runs changes nothing: the task is among those that run already.
 func (l *Live) Runs(*pipeline.Task) {}
 
+// Quiet changes nothing: each frame shows what runs, and for how long.
+func (l *Live) Quiet() {}
+
 func (l *Live) begin(t *pipeline.Task) {
 	// In the order of the graph: tasks that start at the same moment have no order of their own.
 	at, _ := slices.BinarySearchFunc(l.rows, l.place[t.Name],

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
@@ -201,6 +202,33 @@ func TestLines(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A log that ends early tells what it waited for, and what that asked last.
+func TestLinesQuiet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b strings.Builder
+		l := (&Screen{W: &b}).Lines([]string{"web", "ask", "test"})
+		run := func(name string, service *pipeline.Service) {
+			l.Runs(&pipeline.Task{Name: name, Service: service, Run: pipeline.Command{Argv: []pipeline.Text{{Value: "true"}}}})
+		}
+		run("web", &pipeline.Service{})
+		l.Quiet()
+		run("ask", nil)
+		l.Output("ask", []byte("Continue? [y/N] "))
+		time.Sleep(time.Minute)
+		run("test", nil)
+		l.Output("test", []byte("one\n"))
+		time.Sleep(2 * time.Minute)
+		l.Quiet()
+		l.Finished(record.Task{Name: "test", Status: record.Passed})
+		l.Quiet()
+		if want := "web  │ $ true\nask  │ $ true\ntest │ $ true\ntest │ one\nask  │ Continue? [y/N] \nstill running: ask 3m00s, test 2m00s\n✓ test passed\n" +
+			"still running: ask 3m00s\n"; b.String() != want {
+			t.Errorf("got\n%q\nwant\n%q", b.String(), want)
+		}
+	})
 }
 
 func TestLinesColour(t *testing.T) {
