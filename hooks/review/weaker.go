@@ -77,9 +77,12 @@ func weaker(e *edit) (found findings) {
 		return nil
 	}
 	e.rewritten(compares(), func(i int, was, now methodBody) {
-		lost := was.loses(now, e.of.loses)
+		lost := was.exact().loses(now.exact(), e.of.loses)
 		if len(lost) == 0 {
 			lost = e.losesBeside(was, now)
+		}
+		if len(lost) == 0 && (was.loosens(now) || e.comparesNoText(was, now)) {
+			found.add(e, rules.AssertionRemoved, i, !e.of.failsAbout(ofEquality()), tolerant, e.after.trimmed(i))
 		}
 		if len(lost) > 0 && (e.language != "py" || mentionsWord(now.text, now.other)) { // else pyEquals says so
 			caps := !e.of.failsAbout(ofEquality()) && slices.ContainsFunc(lost, e.isGiven)
@@ -238,7 +241,7 @@ func (e *edit) losesBeside(was, now methodBody) (lost []string) {
 	}
 	whole, fresh := now.text, false
 	seen := map[string]bool{}
-	for todo := cName().FindAllString(now.text, -1); len(todo) > 0 && len(seen) < maxHelpers; todo = todo[1:] {
+	for todo := append(e.callsByOperator(now), cName().FindAllString(now.text, -1)...); len(todo) > 0 && len(seen) < maxHelpers; todo = todo[1:] {
 		name := cmp.Or(builtinCalls[todo[0]], todo[0])
 		line, ok := e.after.definitions()[name]
 		if !ok || seen[name] {
