@@ -32,7 +32,7 @@ var (
 
 	onlyConstant = lazily.Regexp("^(?:return\\s+[rRbBuU]?|write!\\(\\s*\\w+\\s*,\\s*|\\w+\\.write_str\\(\\s*)(\"[^\"{%]*\"|'[^']*'|`[^`$]*`)\\s*\\)?\\s*;?$")
 	// unnamed is a value whose members are listed without their names.
-	unnamed = lazily.Regexp(`\b[A-Z]\w*\{[^:;{}=]+,[^:;{}=]*\}`)
+	unnamed = lazily.Regexp(`\b[A-Z]\w*\{(?:\s*\{)?[^:;{}=]+,[^:;{}=]*\}`)
 
 	castName   = lazily.Regexp(`(\w+)(?:\s*,\s*\w+)?(?:\s*:\s*[\w.<>]+)?\s*:?=\s*([^=;\n][^;\n]*)`)
 	namedKind  = lazily.Regexp(`\binstanceof\s+[\w.<>?]+\s+(\w+)`)
