@@ -37,9 +37,9 @@ func explainCommand(prog *program) *cobra.Command {
 secrets are hidden. --against compares what the task is made of now with what it
 was made of in a recorded run: inputs, variables, programs. --run tells of a
 recorded run instead: why each task ended as it did, where the time went, what
-hooks did; with TASK of that task alone. Without RUN it is the newest run with a
-verdict; a newer one that goes on or was killed is named, and taken where only
-it has the task.`,
+hooks did; with TASK of that task alone. Without RUN, or with latest, it is the
+newest run with a verdict; a newer one that goes on or was killed is named, and
+taken where only it has the task, or where no run has a verdict.`,
 		Example: `  async-pipeline explain test
   async-pipeline explain --json test
   async-pipeline explain --env test
