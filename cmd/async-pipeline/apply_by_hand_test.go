@@ -178,6 +178,7 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"explain", "--var", "apply=true", "--var-file", values, "check"},
 		{"explain", "--env", "--json", "check"},
 		{"explain", "--run", "latest", "check"},
+		{"explain", "--cache-dir", filepath.Join(p.home, "results"), "check"},
 		{"explain", "--against", "latest", "check"},
 		{"runs", "--json", "--limit", "5"},
 		{"runs", "--flaky"},
@@ -194,8 +195,10 @@ func (p *byHand) flags(t *testing.T, same func(string)) {
 		{"man", "--dir", filepath.Join(p.home, "man")},
 		{"doctor", "--agents", "--json", "--var", "apply=true", "--var-file", values},
 		{"gc", "--dry-run", "--keep", "1", "--var", "apply=true", "--var-file", values},
+		{"gc", "--cache-dir", filepath.Join(p.home, "results"), "--dry-run"},
 		{"gc", "--keep", "1"}, // an open proposal stays
 		{"cache", "verify", "--remove"},
+		{"cache", "verify", "--cache-dir", filepath.Join(p.home, "results")},
 		{"fix", "list", "--json"},
 		{"fix", "show", "check"},
 		{"fix", "show", "--transcript", "--unfold", "check"},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
-// cacheFlags has the flags of `run` about the cache.
+// cacheFlags has the flags of `run` about the cache. Other verbs have only --cache-dir.
 type cacheFlags struct {
 	off, force  bool
 	checkInputs bool // what tasks read is compared with their inputs
@@ -27,7 +28,12 @@ func (f *cacheFlags) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.off, "no-cache", false, "run every task, and store no result")
 	c.Flags().BoolVar(&f.force, "force", false, "run every task, and store the results")
 	c.Flags().BoolVar(&f.checkInputs, "check-inputs", false, "say what tasks read that is not among their inputs (Linux)")
-	c.Flags().StringVar(&f.dir, "cache-dir", "", "keep results in `DIR` (default: ASYNC_PIPELINE_CACHE_DIR, else .async/cache)")
+	f.dirFlag(c, "keep results in")
+}
+
+// dirFlag adds --cache-dir. does is what the verb does there.
+func (f *cacheFlags) dirFlag(c *cobra.Command, does string) {
+	c.Flags().StringVar(&f.dir, "cache-dir", "", does+" `DIR` (default: ASYNC_PIPELINE_CACHE_DIR, else .async/cache)")
 	f.dirTyped = func() bool { return c.Flags().Changed("cache-dir") }
 }
 
@@ -85,6 +91,15 @@ func (f *cacheFlags) place(prog *program, root string) string {
 	return filepath.Join(prog.Dir, dir)
 }
 
+// folder returns the folder that a verb other than run looks at, or why it cannot be one.
+func (f *cacheFlags) folder(prog *program, root string) (string, error) {
+	err := f.check()
+	if err == nil {
+		err = f.fits(prog, root)
+	}
+	return f.place(prog, root), err
+}
+
 // fits returns an error where the folder of the cache cannot be one.
 func (f *cacheFlags) fits(prog *program, root string) error {
 	if f.off {
@@ -105,11 +120,27 @@ func (f *cacheFlags) peek(prog *program, c *pipeline.Config) *cache.Cache {
 	return k
 }
 
-// predict fills in what the cache is expected to do for each task of a plan. What a task that runs will make is not
-// known, so a task after it is looked at as if that stayed the same, which is said.
+// A forecast tells what the cache would do for tasks, each after those that it depends on. What a task that runs will
+// write is not known, whatever outputs it declares, so a task after it is looked at as if that stayed the same.
+type forecast struct {
+	cache *cache.Cache
+	runs  map[string]bool // the tasks that run, or may
+}
+
+// look returns what the cache knows of a task and, where one of those before it runs, on what a hit depends.
+func (f *forecast) look(t *pipeline.Task, before []string) (e *cache.Entry, unless string) {
+	e = f.cache.Look(context.Background(), t)
+	if i := slices.IndexFunc(before, func(d string) bool { return f.runs[d] }); i >= 0 {
+		unless = "unless " + view.TaskName(before[i]) + " changes what it reads"
+	}
+	f.runs[t.Name] = t.Service == nil && (e == nil || e.Result != cache.Hit || unless != "")
+	return e, unless
+}
+
+// predict fills in what the cache is expected to do for each task of a plan.
 func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Planned) {
 	k := f.peek(prog, c)
-	runs := map[string]bool{}
+	told := forecast{k, map[string]bool{}}
 	for i := range plan {
 		p := &plan[i]
 		if k == nil {
@@ -118,45 +149,35 @@ func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Plann
 			}
 			continue
 		}
-		e := k.Look(context.Background(), p.Task)
-		after := ""
-		for _, d := range p.After {
-			if d := c.Task(d); d != nil && runs[d.Name] && (len(d.Outputs) > 0 || !d.HasInputs()) && after == "" {
-				after = view.TaskName(d.Name)
-			}
-		}
+		e, unless := told.look(p.Task, p.After)
 		switch {
 		case p.Task.Service != nil:
 			p.Cache = "starts when a task that needs it runs"
 		case e == nil && p.Task.Agent != nil:
 			p.Cache = "asks the agent: it has no cache { enabled = true }"
-			runs[p.Task.Name] = true
 		case e == nil:
-			runs[p.Task.Name] = true
-		case e.Result == cache.Hit && after == "":
+		case e.Result == cache.Hit && unless == "":
 			p.Cache = "cached"
 		case e.Result == cache.Hit:
-			p.Cache = "cached, unless " + after + " changes what it reads"
-			runs[p.Task.Name] = true
+			p.Cache = "cached, " + unless
 		case e.Result == cache.Forced:
 			p.Cache = "runs: --force"
-			runs[p.Task.Name] = true
 		default:
 			p.Cache = "runs: " + prog.Secrets.String(e.Reason())
-			runs[p.Task.Name] = true
 		}
 	}
 }
 
-// receiptOf returns what the cache would do for a task, if those of the tasks before it that would run change nothing.
-func receiptOf(prog *program, c *pipeline.Config, t *pipeline.Task) record.Cache {
-	k := (&cacheFlags{}).peek(prog, c)
+// receiptOf returns what the cache would do for a task. A hit has a reason where a task before it runs, which may change
+// that.
+func receiptOf(prog *program, f *cacheFlags, c *pipeline.Config, t *pipeline.Task) record.Cache {
+	told := forecast{f.peek(prog, c), map[string]bool{}}
 	if g, err := pipeline.Select(c, []string{t.Name}, false); err == nil && t.HasInputs() {
 		for _, d := range g.Ancestors(t.Name) { // what is restored of them is an input
-			k.Look(context.Background(), d)
+			told.look(d, g.DependsOn(d.Name))
 		}
 	}
-	e := k.Look(context.Background(), t)
+	e, unless := told.look(t, t.DependsOn)
 	r := record.Cache{Result: cache.Off}
 	if t.Service != nil {
 		r.Reason = new("it is a service, which starts when a task that needs it runs")
@@ -174,7 +195,11 @@ func receiptOf(prog *program, c *pipeline.Config, t *pipeline.Task) record.Cache
 	if e.Key != "" {
 		r.Key = new("sha256:" + e.Key)
 	}
-	if why := e.Reason(); why != "" {
+	why := e.Reason()
+	if e.Result == cache.Hit {
+		why = unless
+	}
+	if why != "" {
 		r.Reason = new(prog.Secrets.String(why))
 	}
 	return r

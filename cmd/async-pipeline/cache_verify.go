@@ -25,25 +25,28 @@ ASYNC_PIPELINE_CACHE_DIR says. gc removes old ones.`,
 
 func cacheVerifyCommand(prog *program) *cobra.Command {
 	var remove bool
+	var at cacheFlags
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Compare every stored result with its digest",
 		Long: `Reads all that is stored of tasks and compares it with its digest. What is
-damaged is listed; it is never used, since every run compares what it reads: the
-task runs again. With --remove it is removed, so that its space is free.
+damaged is listed, with results that lack something; it is never used, since
+every run compares what it reads: the task runs again. With --remove it is
+removed, so that its space is free.
 
 The exit code is 0 if all is whole, and 1 if something is damaged, also if it
 was removed.`,
 		Example: `  async-pipeline cache verify
   async-pipeline cache verify --remove`,
 		Args: atMost(0),
-		RunE: func(*cobra.Command, []string) error { return verifyCache(prog, remove) },
+		RunE: func(*cobra.Command, []string) error { return verifyCache(prog, &at, remove) },
 	}
 	c.Flags().BoolVar(&remove, "remove", false, "remove what is damaged")
+	at.dirFlag(c, "look in")
 	return c
 }
 
-func verifyCache(prog *program, remove bool) error {
+func verifyCache(prog *program, at *cacheFlags, remove bool) error {
 	if remove {
 		if err := notInHook(prog, "what is stored here belongs to who started it"); err != nil {
 			return err
@@ -53,12 +56,19 @@ func verifyCache(prog *program, remove bool) error {
 	if err != nil {
 		return err
 	}
-	dir := (&cacheFlags{}).place(prog, root)
+	dir, err := at.folder(prog, root)
+	if err != nil {
+		return err
+	}
 	found, err := store.Verify(context.Background(), dir, remove)
 	if err != nil {
 		return err
 	}
-	prog.Results().CacheVerified(dir, found)
+	typed := []string{"cache", "verify", "--remove"}
+	if at.dirTyped() {
+		typed = append(typed, "--cache-dir", at.dir)
+	}
+	prog.Results().CacheVerified(dir, found, prog.Typed(typed...))
 	if len(found.Damaged) > 0 {
 		return exit.With(exit.Failed)
 	}

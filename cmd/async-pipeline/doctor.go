@@ -16,7 +16,8 @@ func doctorCommand(prog *program) *cobra.Command {
 		Long: `Looks at the project, its records and the machine, and changes nothing: runs
 that were killed and what they left, damaged records, patches and logs that are
 not as they were written (as fix audit does, newest runs first, 10 seconds long
-at most), locks and who holds them, git, the sandbox, disk space, the clock.
+at most), locks and who holds them, git, the sandbox, disk space, whether
+results can be stored in the cache, the clock.
 Each line says what to do about it.
 
 --agents looks at the agents of PIPELINE.hcl instead, or without one at the
@@ -35,7 +36,9 @@ Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
 			if agents {
 				found, err = doctor.Agents(&prog.Project, prog.Messages().Path)
 			} else {
-				found, err = doctor.Examine(&prog.Project, version(), prog.Messages().Path)
+				found, err = doctor.Examine(&prog.Project, version(), prog.Messages().Path, func(root string) string {
+					return (&cacheFlags{}).place(prog, root)
+				})
 			}
 			if err != nil {
 				return err

@@ -23,6 +23,7 @@ import (
 type explainCall struct {
 	env, run, json bool
 	against        string // RUN
+	cache          cacheFlags
 }
 
 func explainCommand(prog *program) *cobra.Command {
@@ -36,9 +37,9 @@ func explainCommand(prog *program) *cobra.Command {
 secrets are hidden. --against compares what the task is made of now with what it
 was made of in a recorded run: inputs, variables, programs. --run tells of a
 recorded run instead: why each task ended as it did, where the time went, what
-hooks did; with TASK of that task alone. Without RUN it is the newest run with a
-verdict; a newer one that goes on or was killed is named, and taken where only
-it has the task.`,
+hooks did; with TASK of that task alone. Without RUN, or with latest, it is the
+newest run with a verdict; a newer one that goes on or was killed is named, and
+taken where only it has the task, or where no run has a verdict.`,
 		Example: `  async-pipeline explain test
   async-pipeline explain --json test
   async-pipeline explain --env test
@@ -47,9 +48,14 @@ it has the task.`,
   async-pipeline explain --run latest test`,
 		Args: atMost(2),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := e.cache.check(); err != nil {
+				return err
+			}
 			switch {
 			case e.run && (e.env || e.json || e.against != ""):
 				return exit.Misused("--run cannot be used with --env, --against or --json")
+			case (e.run || e.env) && e.cache.dirTyped():
+				return exit.Misused("--cache-dir cannot be used with --run or --env")
 			case e.env && e.against != "":
 				return exit.Misused("--env cannot be used with --against")
 			case e.run:
@@ -60,18 +66,19 @@ it has the task.`,
 				return exit.Misused("explain takes one task; for a task of a recorded run write\n%s",
 					prog.Typed("explain", "--run", args[0], args[1]))
 			}
-			return explainConfigured(prog, e, args[0])
+			return explainConfigured(prog, &e, args[0])
 		},
 	}
 	c.Flags().BoolVar(&e.env, "env", false, "show the variables that the task would see, each with its layer")
 	c.Flags().BoolVar(&e.run, "run", false, "tell of a recorded run: [RUN] [TASK], the newest with a verdict by default")
 	c.Flags().BoolVar(&e.json, "json", false, "print the receipt as JSON; with --env the variables")
 	c.Flags().StringVar(&e.against, "against", "", "show what differs between a recorded `RUN` and now")
+	e.cache.dirFlag(c, "look in")
 	prog.varFlag(c)
 	return c
 }
 
-func explainConfigured(prog *program, e explainCall, name string) error {
+func explainConfigured(prog *program, e *explainCall, name string) error {
 	c, err := prog.load()
 	if err != nil {
 		return err
@@ -88,9 +95,9 @@ func explainConfigured(prog *program, e explainCall, name string) error {
 	case e.against != "":
 		return explainAgainst(prog, e, c, t)
 	case e.json:
-		return prog.PrintJSON(receipt{Task: t.Name, Cache: receiptOf(prog, c, t)})
+		return prog.PrintJSON(receipt{Task: t.Name, Cache: receiptOf(prog, &e.cache, c, t)})
 	}
-	x := view.Explained{Task: t, Receipt: receiptOf(prog, c, t), Type: []view.Next{
+	x := view.Explained{Task: t, Receipt: receiptOf(prog, &e.cache, c, t), Type: []view.Next{
 		{Does: "run it", Type: prog.Typed("run", t.Name)},
 		{Does: "what it sees", Type: prog.Typed("explain", "--env", t.Name)},
 	}}

@@ -20,7 +20,7 @@ type comparison struct {
 }
 
 // explainAgainst compares what a task was made of in a recorded run with what it is made of now.
-func explainAgainst(prog *program, e explainCall, c *pipeline.Config, t *pipeline.Task) error {
+func explainAgainst(prog *program, e *explainCall, c *pipeline.Config, t *pipeline.Task) error {
 	run, err := findRun(record.At(c.Root), e.against)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func explainAgainst(prog *program, e explainCall, c *pipeline.Config, t *pipelin
 	case r.MadeOf == nil:
 		return exit.Refuse("run %s does not know what task %q was made of: the cache was off (%s)", run.ID, view.TaskName(t.Name), text(r.Reason))
 	}
-	changed, err := (&cacheFlags{}).peek(prog, c).Against(context.Background(), t, r.MadeOf)
+	changed, err := e.cache.peek(prog, c).Against(context.Background(), t, r.MadeOf)
 	if err != nil {
 		return exit.Refuse("task %q cannot be compared: %v", view.TaskName(t.Name), err)
 	}

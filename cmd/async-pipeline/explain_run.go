@@ -22,7 +22,7 @@ import (
 )
 
 // explainRun prints what is known of a recorded run. The arguments are [RUN] [TASK]: RUN alone, or TASK alone for the
-// newest run.
+// newest run, which is also what latest means.
 func explainRun(prog *program, args []string) error {
 	store, err := recordStore(prog)
 	if err != nil {
@@ -45,9 +45,13 @@ func explainRun(prog *program, args []string) error {
 		task = args[0]
 	}
 	var e record.Entry
-	if id == "" {
+	if id == "" || id == "latest" {
 		e, err = newestRun(prog, store, task, func(newer record.Entry) string {
-			return prog.Typed(append([]string{"explain", "--run", newer.ID}, args...)...) + " tells of it"
+			typed := []string{"explain", "--run", newer.ID}
+			if task != "" {
+				typed = append(typed, task)
+			}
+			return prog.Typed(typed...) + " tells of it"
 		})
 	} else {
 		e, err = lookRun(store, id)

@@ -11,6 +11,7 @@ import (
 
 func gcCommand(prog *program) *cobra.Command {
 	var o gc.Options
+	var at cacheFlags
 	c := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove old runs, unused copies and caches, what killed runs left",
@@ -30,21 +31,25 @@ removed.`,
 			if c.Flags().Changed("keep") && o.Keep < 1 {
 				return exit.Misused("--keep %d: at least one run is kept", o.Keep)
 			}
-			return collectGarbage(prog, o)
+			return collectGarbage(prog, &at, o)
 		},
 	}
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be removed, and remove nothing")
 	c.Flags().IntVar(&o.Keep, "keep", 0, "keep the newest `N` runs (default: keep_runs of PIPELINE.hcl, else all)")
+	at.dirFlag(c, "remove old results in")
 	prog.varFlag(c)
 	return c
 }
 
-func collectGarbage(prog *program, o gc.Options) error {
+func collectGarbage(prog *program, at *cacheFlags, o gc.Options) error {
 	if err := notInHook(prog, "what runs here belongs to who started it"); err != nil {
 		return err
 	}
 	root, err := prog.Root()
 	if err != nil {
+		return err
+	}
+	if o.Cache, err = at.folder(prog, root); err != nil {
 		return err
 	}
 	if !o.DryRun {
@@ -59,7 +64,6 @@ func collectGarbage(prog *program, o gc.Options) error {
 	if o.Keep == 0 {
 		o.Keep, o.WhyAll = keepRuns(prog, root)
 	}
-	o.Cache = (&cacheFlags{}).place(prog, root)
 	o.Note, o.Shown = prog.Messages().Note, prog.Messages().Path
 	done, left, err := gc.Collect(&prog.Project, store, o)
 	prog.Results().Removed(done, left, o.DryRun)

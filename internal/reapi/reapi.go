@@ -43,6 +43,8 @@ type File struct {
 
 	// Found is true of a file or link of a Result that was there before the task ran, and that it did not make.
 	Found bool
+	// Unstored is true of a file of a Result whose contents are not stored, because the task does not want it.
+	Unstored bool
 }
 
 // Same reports whether two files of one path are alike. Who may read them does not count.

@@ -22,8 +22,8 @@ type Result struct {
 	Made   int64  // when it ended, in seconds since 1970: execution_metadata.worker_completed_timestamp
 }
 
-// Encode writes output_files = 2 (node_properties = 7, there unix_mode = 3, where not everybody may read it, and a property
-// found), output_directories = 3 (for empty folders, and for those of Closed), stdout_digest = 6, execution_metadata = 9,
+// Encode writes output_files = 2 (node_properties = 7, there unix_mode = 3, where not everybody may read it, and
+// the properties found and unstored), output_directories = 3 (for empty folders, and for those of Closed), stdout_digest = 6, execution_metadata = 9,
 // output_symlinks = 12 (node_properties = 4).
 func (r Result) Encode() []byte {
 	var files, folders, links []byte
@@ -36,7 +36,7 @@ func (r Result) Encode() []byte {
 		case f.Link != "":
 			at = appendText(at, 2, f.Link)
 			if f.Found {
-				at = appendBytes(at, 4, properties(0, true))
+				at = appendBytes(at, 4, properties(0, foundProperty))
 			}
 			links = appendBytes(links, 12, at)
 		default:
@@ -44,8 +44,15 @@ func (r Result) Encode() []byte {
 			if f.Executable {
 				at = appendNumber(at, 4, 1)
 			}
-			if f.Mode != 0 || f.Found {
-				at = appendBytes(at, 7, properties(f.Mode, f.Found))
+			var names []string
+			if f.Found {
+				names = append(names, foundProperty)
+			}
+			if f.Unstored {
+				names = append(names, unstoredProperty)
+			}
+			if f.Mode != 0 || len(names) > 0 {
+				at = appendBytes(at, 7, properties(f.Mode, names...))
 			}
 			files = appendBytes(files, 2, at)
 		}
@@ -90,9 +97,9 @@ func DecodeResult(b []byte) (Result, error) {
 				case inner == 4 && number == 2:
 					f.Executable = v.number != 0
 				case inner == 7 && number == 2:
-					f.Mode, f.Found, err = decodeProperties(v.bytes)
+					f.Mode, f.Found, f.Unstored, err = decodeProperties(v.bytes)
 				case inner == 4 && number == 12:
-					_, f.Found, err = decodeProperties(v.bytes)
+					_, f.Found, _, err = decodeProperties(v.bytes)
 				}
 				return err
 			})
@@ -157,23 +164,27 @@ func DecodeResult(b []byte) (Result, error) {
 	return r, err
 }
 
-// properties returns NodeProperties: properties = 1, one that is called found, and unix_mode = 3, a UInt32Value.
-func properties(mode fs.FileMode, found bool) (b []byte) {
-	if found {
-		b = appendBytes(b, 1, appendText(nil, 1, foundProperty))
+// properties returns NodeProperties: properties = 1, one of each name, and unix_mode = 3, a UInt32Value.
+func properties(mode fs.FileMode, names ...string) (b []byte) {
+	for _, name := range names {
+		b = appendBytes(b, 1, appendText(nil, 1, name))
 	}
-	if mode != 0 || !found {
+	if mode != 0 || len(names) == 0 {
 		b = appendBytes(b, 3, appendNumber(nil, 1, uint64(mode)))
 	}
 	return b
 }
 
-const foundProperty = "found"
+// Names of properties; see File.
+const (
+	foundProperty    = "found"
+	unstoredProperty = "unstored"
+)
 
 // closedTree returns the digest of a Tree whose root, a Directory, has nothing but node_properties = 5 with a mode. What
 // is in the folder is listed by itself.
 func closedTree(mode fs.FileMode) Digest {
-	return DigestOf(appendBytes(nil, 1, appendBytes(nil, 5, properties(mode, false))))
+	return DigestOf(appendBytes(nil, 1, appendBytes(nil, 5, properties(mode))))
 }
 
 // closedModes returns the modes of closedTree. They are so few that the digest tells the mode, and nobody needs the blob.
@@ -191,8 +202,8 @@ var closedModes = sync.OnceValue(func() map[Digest]fs.FileMode {
 func IsClosed(mode fs.FileMode) bool { return mode&0o055 != 0o055 }
 
 // decodeProperties returns the unix_mode of NodeProperties, if they have one and not everybody may read, and whether there
-// is a property that is called found.
-func decodeProperties(b []byte) (mode fs.FileMode, found bool, err error) {
+// are properties that are called found and unstored.
+func decodeProperties(b []byte) (mode fs.FileMode, found, unstored bool, err error) {
 	err = fields(b, func(number uint64, v value) error {
 		if number != 1 && number != 3 {
 			return nil
@@ -203,11 +214,12 @@ func decodeProperties(b []byte) (mode fs.FileMode, found bool, err error) {
 				mode = Restricted(fs.FileMode(v.number & 0o777))
 			case inner == 1:
 				found = found || string(v.bytes) == foundProperty
+				unstored = unstored || string(v.bytes) == unstoredProperty
 			}
 			return nil
 		})
 	})
-	return mode, found, err
+	return mode, found, unstored, err
 }
 
 // Restricted returns the permissions of a mode if not everybody may read, else 0.

@@ -99,7 +99,12 @@ func (f *finder) command(c Command, depth int) {
 		case "find":
 			f.found(args, at, depth)
 			return
-		case "su", "runuser", "script", "flock", "sg":
+		case "sg", "watch", "hyperfine":
+			for _, text := range shellTexts(words) {
+				f.text(text, nil, at, depth+1)
+			}
+			return
+		case "su", "runuser", "script", "flock":
 			if text, ok := commandText(words); ok {
 				f.text(text, nil, at, depth+1)
 				return
@@ -291,6 +296,22 @@ func commandText(words []string) (text string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// shellTexts returns the texts that sg, watch and hyperfine give to a shell.
+func shellTexts(words []string) []string {
+	if path.Base(words[0]) == "hyperfine" { // other values of its flags name no program
+		var texts []string
+		for _, a := range words[1:] {
+			if strings.HasPrefix(a, "--") {
+				_, a, _ = strings.Cut(a, "=")
+			}
+			texts = append(texts, a)
+		}
+		return texts
+	}
+	inner, _, _ := unwrap(words)
+	return []string{strings.Join(inner, " ")}
 }
 
 // afterLock returns what comes after the lock file of flock.

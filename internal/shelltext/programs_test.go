@@ -34,7 +34,13 @@ func TestPrograms(t *testing.T) {
 		{"chrt -o 0 a; chrt 5 b; unshare -r c; setarch x86_64 -R d; setarch -R e; prlimit --nofile=9 f; choom -n 0 -- g", "chrt a unshare c setarch d e prlimit f choom g b"},
 		{"time -p a; command -p b; strace -f c; flock -n f d; ionice -c 3 e; sudo -n g; setsid -f h", "a command b strace c flock d ionice e sudo g setsid h"},
 		{"chroot --userspec=me / a; perf stat -r 5 -- b; perf record -F 99 -g c", "chroot a perf b c"},
-		{"env -S 'a b'; env -iS 'X=1 c d'; env --split-string=e", "env a c e"},
+		{"env -S 'a b'; env -iS 'X=1 c d'; env --split-string=e; env -S 'sh\\_./f'", "env a c e sh s:./f"},
+		{"env -S '\"sh\" \"./a\"'; env -vS\"sh './b'\"; env -S 'sh \"$X\"'; env -S 'sh ${X}'", "env sh s:./a s:./b"},
+		{"nsenter -t 1 -m -- a; sg docker b; sg docker -c 'c | d'; uclampset -m 5 e; tini -s -- f; dumb-init -r 15:9 g", "nsenter a sg b c d uclampset e tini f dumb-init g"},
+		{"start-stop-daemon --start --exec ./a -- -x b; start-stop-daemon -Sx timeout -- 5 c; start-stop-daemon --stop", "start-stop-daemon ./a timeout c"},
+		{"ip netns exec blue a; ip -n x netns exec blue b; ip addr show c", "ip a b"},
+		{"watch -n 5 a '|' b; systemd-run --user -p X=1 --working-directory=d ./c; gdb -batch -ex run --args e f", "watch a b systemd-run d/c gdb e"},
+		{"hyperfine --warmup 3 'a | ./b' --prepare 'sh c' --setup='d'", "hyperfine 3 a ./b sh s:./c d"},
 		{"find . -name x -exec a {} ';' -exec b + -ok c \\; -execdir ./d ';'; find . -exec sh -c ./e \\;", "find a b c sh ./e"},
 		// scripts
 		{"sh a; sh -e ./b x; bash -x -- c/d; . e; source f/g; sh < h", "sh s:./a s:./b bash s:c/d . s:./e source s:f/g s:./h"},
@@ -89,6 +95,34 @@ func TestPrograms(t *testing.T) {
 	}
 	if got := ProgramsOf([]string{"timeout", "5", "sh", "-c", "cd a; ./b"}); len(got) != 4 || got[3].Name != "a/b" {
 		t.Errorf("of a list: %v", got)
+	}
+}
+
+// env -S splits as that of coreutils does.
+func TestSplitString(t *testing.T) {
+	t.Parallel()
+	for arg, want := range map[string]string{
+		"-S a b":                       "a|b",
+		`-S "a b"'c d' e`:              "a bc d|e",
+		`-Sa\_b "c\_d" 'e\_f'`:         `a|b|c d|e\_f`,
+		`-iS a\tb "\"" '\'' '\\' \\\#`: "a\tb|\"|'|\\|\\#",
+		`-vS a '' ""`:                  "a||",
+		`--split-string=a #b c`:        "a",
+		`-S a#b \#c d\ce f`:            "a#b|#c|d",
+		`-S a ${X}b "${Y}" '${Z}' \$c`: "a|?b|?|${Z}|$c",
+		"-S":                           "",
+		"-u X":                         "no",
+		"S":                            "no",
+		"-uS a":                        "no",
+	} {
+		words, ok := SplitString(arg)
+		got := strings.ReplaceAll(strings.Join(words, "|"), string(Unknown), "?")
+		if !ok {
+			got = "no"
+		}
+		if got != want {
+			t.Errorf("%s\n got %q\nwant %q", arg, got, want)
+		}
 	}
 }
 

@@ -29,6 +29,11 @@ var wrappers = map[string]wrapper{
 	"setarch": {0, " "}, "linux32": {0, " "}, "linux64": {0, " "}, "i386": {0, " "}, "x86_64": {0, " "}, "prlimit": {0, "-o --output"}, "choom": {0, "-n --adjust"},
 	"chroot":  {1, "-u -g -G --userspec --groups"},
 	"perf":    {1, "-e -o -r -F -c -m -C -G -x -D -I --event --output --repeat --freq --count --delay"}, // its own word is stat, record or trace
+	"nsenter": {0, "-t -S -G -W --target --setuid --setgid --wdns"}, "uclampset": {0, "-m -M -p --pid"},
+	"tini": {0, "-p -e"}, "dumb-init": {0, "-r --rewrite"}, "gdb": {0, "-x -ex -ix -iex -d -cd -p -c -s --command --directory --cd --pid --core --symbols"},
+	"systemd-run": {0, "-p -u -E -M -H --property --unit --description --slice --setenv --uid --gid --nice --working-directory --service-type --machine --host"},
+	"ip":          {3, "-n -netns -f -family"},                                        // its own words are netns, exec and the name of one
+	"sg":          {1, " "}, "watch": {0, "-n -q -s --interval --equexit --shotsdir"}, // see shellTexts
 	"runuser": {0, "-u -g -G --user --group --supp-group"},
 	"setpriv": {0, "--ruid --euid --reuid --rgid --egid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig --ptracer --selinux-label --apparmor-profile --landlock-access --landlock-rule"},
 }
@@ -49,7 +54,7 @@ var usual = []string{
 
 // folderFlags are the flags of wrappers that run the command in another folder.
 var folderFlags = map[string][]string{
-	"env": {"-C", "--chdir"}, "sudo": {"-D", "--chdir"}, "unshare": {"-w", "--wd"},
+	"env": {"-C", "--chdir"}, "sudo": {"-D", "--chdir"}, "unshare": {"-w", "--wd"}, "systemd-run": {"--working-directory"},
 }
 
 // Unwrap returns the words from the command that others lead to: make of "env X=1 timeout 30 make", jest of "npx
@@ -75,6 +80,11 @@ func unwrap(list []string) (inner []string, dir string, ok bool) {
 		return nil, "", false
 	case base == "runuser" && !slices.ContainsFunc(rest, func(a string) bool { return a == "-u" || strings.HasPrefix(a, "--user") }):
 		return nil, "", false // it starts a shell
+	case base == "ip" && (len(rest) < 2 || !slices.Contains(rest, "netns") || !slices.Contains(rest, "exec")):
+		return nil, "", false
+	case base == "start-stop-daemon":
+		inner = daemon(rest)
+		return inner, "", len(inner) > 0
 	case wraps:
 	case len(rest) > 0 && slices.Contains(subcommands[base], rest[0]):
 		rest = rest[1:]
@@ -129,21 +139,104 @@ func unwrap(list []string) (inner []string, dir string, ok bool) {
 
 // splits returns the arguments of env that begin with -S, with the text of that as words.
 func splits(base string, args []string) ([]string, bool) {
-	a := args[0]
 	if base != "env" {
 		return nil, false
 	}
-	if text, ok := strings.CutPrefix(a, "--split-string="); ok {
-		return append(strings.Fields(text), args[1:]...), true
+	a, rest := args[0], args[1:]
+	bare := a == "--split-string" || strings.HasPrefix(a, "-") && strings.Trim(a[1:], "iv0") == "S"
+	if bare && len(rest) > 0 {
+		a, rest = "-S"+rest[0], rest[1:]
 	}
-	if text, ok := strings.CutPrefix(a, "-S"); ok && text != "" {
-		return append(strings.Fields(text), args[1:]...), true
+	words, ok := SplitString(a)
+	return append(words, rest...), ok
+}
+
+// SplitString returns the words that env makes of one argument with -S and a text. ok is false for other arguments.
+func SplitString(arg string) (words []string, ok bool) {
+	text, ok := strings.CutPrefix(arg, "--split-string=")
+	if !ok {
+		flags, rest, found := strings.Cut(arg, "S")
+		if flags, ok = strings.CutPrefix(flags, "-"); !ok || !found || strings.Trim(flags, "iv0") != "" {
+			return nil, false
+		}
+		text = rest
 	}
-	short := strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.HasSuffix(a, "S")
-	if (short || a == "--split-string") && len(args) > 1 {
-		return append(strings.Fields(args[1]), args[2:]...), true
+	return splitString(text), true
+}
+
+// splitString splits the text of env -S as coreutils does. The value of ${NAME} is not known.
+func splitString(text string) (words []string) {
+	var word strings.Builder
+	begun, quote := false, byte(0)
+	end := func() {
+		if begun {
+			words = append(words, word.String())
+		}
+		begun = false
+		word.Reset()
 	}
-	return nil, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == quote:
+			quote = 0
+			continue
+		case quote == 0 && (c == '"' || c == '\''):
+			quote, begun = c, true
+			continue
+		case c == '\\' && i+1 < len(text) && (quote != '\'' || text[i+1] == '\'' || text[i+1] == '\\'):
+			i++
+			c = text[i]
+			if n := strings.IndexByte("_fnrtv", c); n >= 0 {
+				c = " \f\n\r\t\v"[n]
+			}
+			if text[i] == 'c' { // the rest is ignored
+				end()
+				return words
+			}
+			if text[i] == '_' && quote == 0 {
+				end()
+				continue
+			}
+		case quote == 0 && strings.IndexByte(" \f\n\r\t\v", c) >= 0:
+			end()
+			continue
+		case quote == 0 && !begun && c == '#': // a comment
+			return words
+		case quote != '\'' && c == '$':
+			begun = true
+			word.WriteRune(Unknown)
+			if n := strings.IndexByte(text[i:], '}'); n > 0 {
+				i += n
+			}
+			continue
+		}
+		begun = true
+		word.WriteByte(c)
+	}
+	end()
+	return words
+}
+
+// daemon returns the command that the arguments of start-stop-daemon name: a program, and what comes after --.
+func daemon(args []string) []string {
+	program := ""
+	for i, a := range args {
+		name, value, set := strings.Cut(a, "=")
+		short := len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.ContainsAny(a[len(a)-1:], "xa")
+		switch {
+		case a == "--" && program != "":
+			return append([]string{program}, args[i+1:]...)
+		case set && (name == "--exec" || name == "--startas"):
+			program = value
+		case (short || a == "--exec" || a == "--startas") && i+1 < len(args):
+			program = args[i+1]
+		}
+	}
+	if program == "" {
+		return nil
+	}
+	return []string{program}
 }
 
 // isMachine reports whether setarch knows a word as an architecture.

@@ -285,12 +285,13 @@ func (c *Cache) taken(e *Entry, outputs []reapi.File) string {
 
 // withFound returns the outputs of a task that has just run, and marks those that it found and did not make: a hit must not
 // bring back what somebody put among them. Files that an earlier run of the task made, and those that this one wrote with
-// the contents that they had, are not marked.
+// the contents that they had, are not marked. With store_outputs = false all files are marked as unstored.
 func (c *Cache) withFound(e *Entry, v *files.View, outputs []reapi.File) []reapi.File {
 	marked := slices.Clone(outputs)
 	made := united(c.baselines.left(e.task.Name), madeSince(e, outputs, c.baselines.last(e.task)))
 	for i, f := range marked {
 		marked[i].Found = !f.Folder && made[f.Path] == "" && !v.Differs(e.view, f.Path)
+		marked[i].Unstored = e.task.Cache.NoOutputs && !f.Folder && f.Link == ""
 	}
 	return marked
 }
@@ -321,7 +322,7 @@ func (c *Cache) keep(e *Entry, blobs map[reapi.Digest][]byte, outputs, closed []
 		}
 		r.Beside = append(r.Beside, reapi.File{Path: name, Digest: d})
 	}
-	contents := slices.DeleteFunc(slices.Clone(outputs), func(f reapi.File) bool { return f.Folder || f.Found || f.Link != "" || e.task.Cache.NoOutputs })
+	contents := slices.DeleteFunc(slices.Clone(outputs), func(f reapi.File) bool { return f.Folder || f.Found || f.Link != "" || f.Unstored })
 	var check func(io.Reader) io.Reader
 	if !c.Secrets.IsEmpty() {
 		check = c.Secrets.Checked

@@ -109,11 +109,11 @@ func readFile(path string, pipes bool) ([]byte, error) {
 	}
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		return nil, fmt.Errorf("%s is a folder, not a file", path)
+		return nil, fmt.Errorf("%s is a folder, not a file: name a file, or put one in its place", path)
 	case pipes && mode&fs.ModeNamedPipe != 0:
 		return readPipe(f, path)
 	case !mode.IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
+		return nil, fmt.Errorf("%s is not a regular file: name a file, or put one in its place", path)
 	}
 	src, err := io.ReadAll(io.LimitReader(f, guard.MaxSize+1))
 	if err != nil {

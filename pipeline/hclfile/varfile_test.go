@@ -156,9 +156,9 @@ func TestVariableFileThatIsNone(t *testing.T) {
 	folder, fifo, link := filepath.Join(dir, "folder"), filepath.Join(dir, "fifo"), filepath.Join(dir, "link")
 	check(t, os.Mkdir(folder, 0o700), syscall.Mkfifo(fifo, 0o600), os.Symlink("nowhere", link))
 	for path, want := range map[string]string{
-		folder:                    "cannot be read: It is a folder, not a file.",
+		folder:                    "cannot be read: It is a folder, not a file: name a file, or put one in its place.",
 		fifo:                      "It is a pipe that nothing came through.",
-		"/dev/null":               "It is not a regular file.",
+		"/dev/null":               "It is not a regular file: name a file, or put one in its place.",
 		link:                      "cannot be read: It is a link to nowhere, where no file is",
 		filepath.Join(dir, "not"): "does not exist: Its path is relative to the folder you work in.",
 	} {

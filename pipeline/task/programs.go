@@ -157,6 +157,11 @@ func interpreter(path string) []string {
 	case filepath.Base(words[0]) != "env":
 		return words
 	}
+	// The kernel gives all that follows as one argument.
+	arg := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), words[0]))
+	if split, ok := shelltext.SplitString(arg); ok {
+		words = append(words[:1], split...)
+	}
 	if inner := shelltext.Unwrap(words); len(inner) > 0 {
 		return inner
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/rmtree"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
@@ -123,7 +124,35 @@ func (s *Store) write(d reapi.Digest, r io.Reader) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), at) // not synced: what a power cut damages is found when it is read
+	// Not synced: what a power cut damages is found when it is read.
+	return s.replace(at, func() error { return os.Rename(f.Name(), at) })
+}
+
+// replace calls put, which replaces a file of the store by a rename. A folder in its place, which no rename replaces, is
+// removed, unless it is outside of the store by way of a link.
+func (s *Store) replace(at string, put func() error) error {
+	err := put()
+	if err == nil || !recordfile.IsFolder(at) {
+		return err
+	}
+	if err := s.remove(at); err != nil {
+		return err
+	}
+	return put()
+}
+
+// remove removes what is in the place of a file of the store, also a folder with all that is in it.
+func (s *Store) remove(at string) error {
+	name, err := filepath.Rel(s.Dir, at)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // what was done in it is done
+	return rmtree.In(root, name)
 }
 
 // errChanged means that a file is not what it was when its digest was made.
@@ -214,5 +243,7 @@ func (s *Store) PutAction(key string, r reapi.Result) error {
 	if len(b) >= limitBlob-100 { // with its digest
 		return errTooLarge(int64(len(b)))
 	}
-	return recordfile.Write(at, append([]byte(reapi.DigestOf(b).Hash+"\n"), b...), false) // not synced: it has its own digest
+	return s.replace(at, func() error { // not synced: it has its own digest
+		return recordfile.Write(at, append([]byte(reapi.DigestOf(b).Hash+"\n"), b...), false)
+	})
 }

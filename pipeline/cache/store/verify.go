@@ -13,10 +13,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
+	"github.com/async-pipeline/async-pipeline/internal/recordfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
@@ -28,7 +31,7 @@ type Verified struct {
 	Damaged []Damaged
 }
 
-// A Damaged is a file of the store that is not what it was. A task that needs it runs again.
+// A Damaged is a file of the store that is not what it was, or a result that lacks a blob. A task that needs it runs again.
 type Damaged struct {
 	Path    string
 	Result  bool   // an action, else a blob
@@ -37,11 +40,12 @@ type Damaged struct {
 	Err     error // why it was not removed, although that was asked for
 }
 
-// Verify reads every action and blob in dir and compares it with its digest; with remove it removes the damaged ones.
-// Other files are not looked at. Runs may be at work meanwhile.
+// Verify reads every blob and action in dir and compares it with its digest, and looks for the blobs that each action
+// needs; with remove it removes the damaged ones. Other files are not looked at. Runs may be at work meanwhile.
 func Verify(ctx context.Context, dir string, remove bool) (Verified, error) {
 	var v Verified
-	s := &Store{Dir: dir}
+	s := &Store{Dir: dir, ReadOnly: true}
+	bad := map[string]bool{} // hashes of damaged blobs
 	if err := s.NoLinks(); err != nil {
 		return v, err
 	}
@@ -55,12 +59,16 @@ func Verify(ctx context.Context, dir string, remove bool) (Verified, error) {
 				return nil // removed meanwhile, or nothing was stored yet
 			case err != nil:
 				return err
-			case d.IsDir() || !reapi.IsHash(d.Name()) || p != at(d.Name()):
+			case !reapi.IsHash(d.Name()) || p != at(d.Name()):
 				return nil // no name of ours: it is never read
+			}
+			var next error
+			if d.IsDir() {
+				next = fs.SkipDir
 			}
 			size, why, err := check(p, d.Name())
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil
+				return next
 			}
 			if err != nil {
 				why = err.Error()
@@ -68,21 +76,66 @@ func Verify(ctx context.Context, dir string, remove bool) (Verified, error) {
 			found()
 			v.Bytes += size
 			if why == "" {
-				return nil
+				return next
 			}
-			bad := Damaged{Path: p, Result: folder == "actions", Why: why}
+			it := Damaged{Path: p, Result: folder == "actions", Why: why}
 			if remove {
-				bad.Err = os.Remove(p)
-				bad.Removed = bad.Err == nil
+				it.Err = s.remove(p)
+				it.Removed = it.Err == nil
 			}
-			v.Damaged = append(v.Damaged, bad)
-			return nil
+			if !it.Result {
+				bad[d.Name()] = true
+			}
+			v.Damaged = append(v.Damaged, it)
+			return next
 		})
 	}
+	action := func(path, key string) (size int64, why string, err error) {
+		if size, why, err = verifyAction(path); why == "" && err == nil {
+			why, err = s.lacks(key, bad)
+		}
+		return size, why, err
+	}
 	return v, errors.Join(
-		each("actions", s.actionPath, verifyAction, func() { v.Results++ }),
 		each("cas", s.blob, verifyBlob, func() { v.Blobs++ }),
+		each("actions", s.actionPath, action, func() { v.Results++ }),
 	)
+}
+
+// lacks returns what a result needs and does not have, or "". bad has the hashes of damaged blobs.
+func (s *Store) lacks(key string, bad map[string]bool) (string, error) {
+	r, err := s.Action(key)
+	if errors.Is(err, ErrAbsent) {
+		return "", fs.ErrNotExist // it was removed meanwhile
+	}
+	if err != nil {
+		return "", err
+	}
+	needs := slices.Clone(r.Beside)
+	if r.Log.Size > 0 {
+		needs = append(needs, reapi.File{Digest: r.Log})
+	}
+	for _, f := range r.Files {
+		if !f.Folder && f.Link == "" && !f.Found && !f.Unstored {
+			needs = append(needs, f)
+		}
+	}
+	seen := map[string]bool{}
+	var lost []string
+	for _, f := range needs {
+		if hash := f.Digest.Hash; !seen[hash] && (bad[hash] || !s.Has(f.Digest)) {
+			seen[hash] = true
+			lost = append(lost, hash)
+		}
+	}
+	if len(lost) == 0 {
+		return "", nil
+	}
+	if !recordfile.Exists(s.actionPath(key)) {
+		return "", fs.ErrNotExist // and then its blobs were
+	}
+	const most = 3
+	return "it lacks " + english.Count(len(lost), "blob") + ": " + english.List(lost, most), nil
 }
 
 // verifyBlob returns the size of a blob, and what is wrong with it.
@@ -100,7 +153,7 @@ func verifyBlob(path, hash string) (size int64, why string, err error) {
 }
 
 // verifyAction returns the size of an action, and what is wrong with it: its first line is the digest of the rest.
-func verifyAction(path, _ string) (size int64, why string, err error) {
+func verifyAction(path string) (size int64, why string, err error) {
 	f, err := openRegular(path)
 	if err != nil {
 		return 0, "", err

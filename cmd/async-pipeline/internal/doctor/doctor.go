@@ -25,16 +25,18 @@ import (
 // A checkup is one examination.
 type checkup struct {
 	*project.Project
-	path  func(string) string // how a path is shown
-	dir   string              // the root, else where the verb started
-	store *record.Store       // nil: there is neither a PIPELINE.hcl nor a record
-	audit *auditing           // nil: no run was examined
+	path  func(string) string      // how a path is shown
+	cache func(root string) string // the folder of the results of tasks
+	dir   string                   // the root, else where the verb started
+	store *record.Store            // nil: there is neither a PIPELINE.hcl nor a record
+	audit *auditing                // nil: no run was examined
 	found []view.Finding
 }
 
-// Examine returns what it finds, in the order of the checks. path returns a path as it is shown.
-func Examine(p *project.Project, version string, path func(string) string) ([]view.Finding, error) {
-	d := &checkup{Project: p, path: path}
+// Examine returns what it finds, in the order of the checks. path returns a path as it is shown, cache the folder in which
+// the results of tasks of a root are stored.
+func Examine(p *project.Project, version string, path, cache func(string) string) ([]view.Finding, error) {
+	d := &checkup{Project: p, path: path, cache: cache}
 	err := d.examine(version)
 	return d.found, err
 }
@@ -66,6 +68,9 @@ func (d *checkup) examine(version string) error {
 	d.git()
 	d.sandbox()
 	d.disk()
+	if d.store != nil {
+		d.results()
+	}
 	d.kept()
 	return nil
 }

@@ -112,6 +112,39 @@ func (d *checkup) disk() {
 	}
 }
 
+// fullBytes is how much room a file system has that is called full.
+const fullBytes = 32 << 20
+
+// results checks whether the cache can store results.
+func (d *checkup) results() {
+	dir := d.cache(d.dir)
+	at := existing(dir)
+	var fs unix.Statfs_t
+	if info, err := os.Stat(at); err != nil || !info.IsDir() || writable(at) != nil || unix.Statfs(at, &fs) != nil {
+		d.trouble("cache", "make it a folder that you can write, or set ASYNC_PIPELINE_CACHE_DIR to one",
+			"no result can be stored in %s, so tasks run again: %s is no folder that can be written", d.path(dir), d.path(at))
+		return
+	}
+	if lacks := lacksRoom(&fs); lacks != "" {
+		d.trouble("cache", "free some; "+d.Typed("gc")+" removes old results; or set ASYNC_PIPELINE_CACHE_DIR to a folder elsewhere",
+			"results may not be stored in %s, so that tasks run again: %s there", d.path(dir), lacks)
+	}
+}
+
+// lacksRoom returns what a file system has too little of, or "".
+func lacksRoom(fs *unix.Statfs_t) string {
+	free := uint64(fs.Bavail) * uint64(fs.Bsize) //nolint:unconvert // other types elsewhere
+	switch {
+	case fs.Blocks == 0: // it has no size
+		return ""
+	case free < fullBytes:
+		return "only " + english.Size(int64(free)) + " are free" //nolint:gosec // it is small
+	case fs.Files > 0 && fs.Ffree == 0:
+		return "no inode is free"
+	}
+	return ""
+}
+
 // existing returns the nearest existing folder at or above a path.
 func existing(path string) string {
 	for {

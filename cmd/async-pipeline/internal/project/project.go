@@ -51,7 +51,7 @@ func (p *Project) Lookup(name string) (string, bool) {
 }
 
 // literal are flags whose values are no names of tasks, however they are written.
-var literal = []string{"--var", "--var-file", "--files", "--hunk"}
+var literal = []string{"--var", "--var-file", "--files", "--hunk", "--cache-dir"}
 
 // Typed returns a call of this program as the person would type it from where they are. Names of tasks are
 // written as they are shown.

@@ -8,8 +8,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/store"
 )
 
-// CacheVerified shows what is damaged in the cache in dir, and how much is in it.
-func (s *Screen) CacheVerified(dir string, v store.Verified) {
+// CacheVerified shows what is damaged in the cache in dir, and how much is in it. remove is the
+// command that removes what is damaged.
+func (s *Screen) CacheVerified(dir string, v store.Verified, remove string) {
 	var b strings.Builder
 	left := false
 	for _, d := range v.Damaged {
@@ -33,7 +34,7 @@ func (s *Screen) CacheVerified(dir string, v store.Verified) {
 		b.WriteString("What is damaged is never used: a task that needs it runs again.\n")
 	}
 	if left {
-		b.WriteString(s.next([]Next{{"remove what is damaged", "async-pipeline cache verify --remove"}}))
+		b.WriteString(s.next([]Next{{"remove what is damaged", remove}}))
 	}
 	b.WriteString(s.words(english.Count(v.Results, "result")+" and "+english.Count(v.Blobs, "blob")+
 		" ("+english.Size(v.Bytes)+") in "+s.Path(dir)+": "+verdictOfCache(len(v.Damaged)), ""))

@@ -62,8 +62,11 @@ func (s *Screen) Explain(e Explained, now time.Time) {
 	f.add("service", serviceText(t.Service))
 	f.add("retry", retryText(t.Retry))
 	cache := e.Receipt.Result
-	if e.Receipt.Reason != nil {
-		cache += ": " + *e.Receipt.Reason
+	switch why := e.Receipt.Reason; {
+	case why != nil && cache == "hit": // it is a condition
+		cache += ", " + *why
+	case why != nil:
+		cache += ": " + *why
 	}
 	f.add("cache", cache)
 	for _, h := range t.OnFail {
