@@ -51,6 +51,9 @@ func (j *job) record(r result) *fix.Fix {
 			f.Advice = nil // how the agent ended no longer matters
 		}
 	}
+	if f.Advice == nil {
+		f.Advice = f.NextStep()
+	}
 	f.Omitted = onceEach(f.Omitted)
 	f.Note = j.log.Notes()
 	return f

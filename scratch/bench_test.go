@@ -151,7 +151,7 @@ func benchScratch(b *testing.B, files int) {
 			}
 			defer was.close()
 			defer now.close()
-			r := &changeReader{base, was, now}
+			r := &changeReader{base: base, was: was, now: now}
 			var changes []patch.Change
 			for _, p := range counted {
 				change, _, rerr := r.read(p)

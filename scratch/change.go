@@ -76,7 +76,7 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 	for _, p := range excluded {
 		omitted[p] = whyExcluded
 	}
-	r := &changeReader{base: c.base}
+	r := &changeReader{base: c.base, live: c.live}
 	if r.was, err = descend(c.base.Dir); err != nil {
 		return nil, nil, fmt.Errorf("base of the scratch copies: %w", err)
 	}
@@ -113,6 +113,15 @@ func (c *Copy) Changes(ctx context.Context) ([]patch.Change, []tree.Omitted, err
 		left = append(left, tree.Omitted{Path: p, Why: omitted[p]})
 	}
 	return all.changes, left, nil
+}
+
+// ChangesNow is Changes while processes work in the copy. It changes no mode, so it lacks what cannot be read as it is.
+// A file that is written meanwhile may be half old and half new.
+func (c *Copy) ChangesNow(ctx context.Context) ([]patch.Change, error) {
+	now := *c
+	now.live = true
+	changes, _, err := now.Changes(ctx)
+	return changes, err
 }
 
 // gathered are changes in memory: those that fit into a patch, and a few more until fit is called.
@@ -217,7 +226,7 @@ func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) 
 	var mu sync.Mutex
 	d := &difference{}
 	entered := make(map[string]bool, len(c.facts))
-	closed, err := walkFolders(ctx, root, func(dir string, fd int, entries []fs.DirEntry) ([]string, error) {
+	closed, err := c.walk(ctx, root, func(dir string, fd int, entries []fs.DirEntry) ([]string, error) {
 		one, below := c.base.compareFolder(dir, fd, entries, c.facts[dir])
 		mu.Lock()
 		defer mu.Unlock()
@@ -240,6 +249,12 @@ func (c *Copy) compare(ctx context.Context, root *os.Root) (*difference, error) 
 		}
 	}
 	return d, nil
+}
+
+// walk is walkFolders for the copy.
+func (c *Copy) walk(ctx context.Context, root *os.Root, each func(dir string, fd int, entries []fs.DirEntry) ([]string, error)) ([]string, error) {
+	s := &folderWalk{ctx: ctx, root: root, each: each, theirs: c.live}
+	return s.run()
 }
 
 // compareFolder compares the files of one open folder with the stat data of the copy when it was made, which is sorted
@@ -372,6 +387,7 @@ func (b *Base) fold(old, fresh, counted []string) []string {
 type changeReader struct {
 	base     *Base
 	was, now *descent // of the base and the copy
+	live     bool     // as in Copy
 }
 
 // read returns the change of p, or why it is left out. The change is nil if the content is the same.
@@ -387,7 +403,7 @@ func (r *changeReader) read(p string) (*patch.Change, string, error) {
 		return nil, "", fmt.Errorf("base of the scratch copies: %w", err)
 	}
 	after, err := r.now.file(p, MaxFile)
-	if errors.Is(err, fs.ErrPermission) && r.now.unlock(p) == nil { // an agent may have removed the permission
+	if errors.Is(err, fs.ErrPermission) && !r.live && r.now.unlock(p) == nil { // an agent may have removed the permission
 		after, err = r.now.file(p, MaxFile)
 	}
 	if why := omitReason(err); why != "" || patch.Equal(before, after) {

@@ -310,6 +310,12 @@ func TestChangesInUnsearchableFolders(t *testing.T) {
 	c := makeCopy(t, b)
 	write(t, c.Dir, map[string]string{"dir/a": "2\n", "dir/new": "2\n", "dir/sub/b": "2\n"})
 	must(t, os.Chmod(c.Dir+"/dir/sub", 0o400), os.Chmod(c.Dir+"/dir", 0o600), os.Chmod(c.Dir+"/same", 0o600))
+	if _, err := c.ChangesNow(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(c.Dir + "/same"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("ChangesNow, beside processes, changed a mode: %v, %v", info, err)
+	}
 	wantChanges(t, c, "~dir/a", "+dir/new", "~dir/sub/b")
 	must(t, c.Close())
 }

@@ -98,7 +98,7 @@ func (c *Copy) compareLayers(ctx context.Context, root *os.Root) (*difference, e
 	d := &difference{}
 	present := map[string]bool{} // files and symlinks of the upper folder
 	var hidden []string          // folders of the base that are hidden by an opaque one
-	closed, err := walkFolders(ctx, root, func(dir string, fd int, entries []fs.DirEntry) ([]string, error) {
+	closed, err := c.walk(ctx, root, func(dir string, fd int, entries []fs.DirEntry) ([]string, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if isOpaque(fd) {

@@ -90,6 +90,7 @@ type Copy struct {
 	base   *Base
 	holder string                 // the folder that goes with the copy: Dir, or the parent of Dir and Work
 	facts  map[string][]fileState // by folder, sorted by name: the stat data when the copy was made
+	live   bool                   // processes work in it
 }
 
 // A fileState is a name in a folder with its stat data.

@@ -42,7 +42,7 @@ type folderWalk struct {
 	root *os.Root
 	// each is called for every open folder and returns which of its folders to enter. Several goroutines call it.
 	each func(dir string, fd int, entries []fs.DirEntry) (below []string, err error)
-	// theirs: the folders belong to the tree. No mode is changed, and one that cannot be listed counts as closed.
+	// theirs: the folders belong to the tree, or to processes that work in them. No mode is changed, and one that cannot be listed counts as closed.
 	theirs bool
 	// orderly: one worker, and everything in the order of names.
 	orderly bool

@@ -98,6 +98,7 @@ type left struct {
 	omitted []tree.Omitted
 	outside string // what the agent changed that no patch has, and why, as text
 	refused string // what was wrong with the diff in its answer; empty: nothing, or it needed none
+	undone  bool   // nothing is left of what the agent had changed when it ended: see atExit
 
 	barred agent.Turn // kind, evidence and wait of the finalizer where they mean that the agent cannot be used at all
 }
@@ -167,6 +168,8 @@ func (q *Request) conclude(r *Result, l left) {
 		if l.outside != "" {
 			evidence += "; or " + l.outside
 		}
+	case (kind == failure.PatchEmpty || kind == failure.NoOutput) && l.undone:
+		kind, evidence = failure.PatchEmpty, "a process that the agent left running undid its work; the rescue patch has it as it was before"
 	case (kind == failure.PatchEmpty || kind == failure.NoOutput) && l.outside != "":
 		kind, evidence = failure.PatchEmpty, "everything the agent changed is "+l.outside
 	}
@@ -257,6 +260,7 @@ func (q *Request) turn(ctx context.Context, r *Result) (l left, err error) {
 		q.Progress.Step("%s: agent %s is at work", q.Budget.Attempt().Long(), q.Agent.Name())
 	}
 	request := q.request(work, box, c.Dir, raw)
+	early := q.atExit(&request, c)
 	started := time.Now()
 	if l.turn, err = q.Agent.Turn(work, request); err != nil {
 		l.turn = agent.Turn{Kind: failure.SpawnFailed, Evidence: err.Error()}
@@ -267,7 +271,7 @@ func (q *Request) turn(ctx context.Context, r *Result) (l left, err error) {
 		q.Progress.Step("ended %s that the agent left running", english.Count(n, "process"))
 	}
 	// The wall clock, or a person, may have ended the turn: what was done is kept all the same.
-	err = q.Homes.Copying(func() error { return q.keep(context.WithoutCancel(ctx), c, &l, r) })
+	err = q.Homes.Copying(func() error { return q.keep(context.WithoutCancel(ctx), c, *early, &l, r) })
 	q.charge(l.turn)
 	r.took(l.turn)
 	if err != nil {
@@ -296,11 +300,53 @@ func (q *Request) tidy(c *scratch.Copy) {
 	q.Progress.Tidy(func() error { return q.Homes.Copying(c.Close) })
 }
 
-// keep stores what an agent left in its copy.
-func (q *Request) keep(ctx context.Context, c *scratch.Copy, l *left, r *Result) (err error) {
+// atExit makes the turn of r read what changed in the copy as soon as the agent itself has ended and has left processes,
+// which may undo its work before they are ended. That is kept and never proposed, because it is read while they work. What
+// atExit returns is set when the turn is over; empty: nothing was left.
+func (q *Request) atExit(r *agent.Request, c *scratch.Copy) *[]patch.Change {
+	early := new([]patch.Change)
+	if q.isTask() || q.Agent.Here() {
+		return early
+	}
+	exec := r.Exec
+	r.Exec = func(ctx context.Context, cmd agent.Command) (agent.Exit, error) {
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		*early = nil
+		exited := cmd.Exited
+		cmd.Exited = func() {
+			if exited != nil {
+				exited()
+			}
+			reading.Go(func() {
+				*early, _ = c.ChangesNow(context.WithoutCancel(ctx)) // the copy is read again when all have ended
+			})
+		}
+		return exec(ctx, cmd)
+	}
+	return early
+}
+
+// keepEarly stores what was changed when the agent ended, where processes that it left have changed that.
+func (q *Request) keepEarly(early []patch.Change, l *left, r *Result) error {
+	if len(l.changes) == 0 {
+		l.undone = true
+		q.tell("a process that the agent left running undid its work; the rescue patch has it as it was before")
+		return q.rescue(early, r)
+	}
+	rel, err := q.keepBeside("before-the-end", early)
+	if err == nil {
+		q.tell("a process that the agent left running changed the copy after it had ended; as it was before is kept as " + rel)
+	}
+	return err
+}
+
+// keep stores what an agent left in its copy. early is what atExit read of it.
+func (q *Request) keep(ctx context.Context, c *scratch.Copy, early []patch.Change, l *left, r *Result) (err error) {
 	if l.changes, l.omitted, err = c.Changes(ctx); err != nil {
 		return err
 	}
+	meddled := len(early) > 0 && !patch.Same(early, l.changes)
 	rest := c.WorthKeeping(l.changes, l.omitted)
 	if q.Hook.Output == "diff" && !l.turn.Exit.Cancelled {
 		if err := q.takeAnswer(ctx, l); err != nil {
@@ -309,6 +355,11 @@ func (q *Request) keep(ctx context.Context, c *scratch.Copy, l *left, r *Result)
 	}
 	if err := q.rescue(l.changes, r); err != nil {
 		return err
+	}
+	if meddled {
+		if err := q.keepEarly(early, l, r); err != nil {
+			return err
+		}
 	}
 	l.outside = outside(rest)
 	named, err := q.Draft.KeepOmitted(q.Number, c.Dir, rest, len(l.changes) > 0)

@@ -134,17 +134,22 @@ func (q *Request) keepOwn(own, proposed []patch.Change) error {
 	if len(own) == 0 || patch.Same(own, proposed) {
 		return nil
 	}
-	text, err := patch.Encode(own)
-	if err != nil {
-		return err
-	}
-	rel, err := q.Draft.KeepFile(q.Number, "changed-besides", bytes.NewReader(text))
+	rel, err := q.keepBeside("changed-besides", own)
 	if err != nil {
 		return err
 	}
 	q.tell(fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer is used; kept as %s",
 		english.Count(len(own), "file"), rel))
 	return nil
+}
+
+// keepBeside stores changes as a patch beside that of the attempt, and returns its path.
+func (q *Request) keepBeside(name string, changes []patch.Change) (rel string, err error) {
+	text, err := patch.Encode(changes)
+	if err != nil {
+		return "", err
+	}
+	return q.Draft.KeepFile(q.Number, name, bytes.NewReader(text))
 }
 
 // tell notes and shows something of this try.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
+	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
@@ -36,20 +37,25 @@ type Budget struct {
 	cost     tally[float64] // US dollars
 }
 
-// Start starts the wall clock. Of it need is kept back for verification, but at most half. While the time that apart
-// returns grows, the wall clock stops.
+// Start starts the wall clock. Of it need is kept back: for verification, at most half, and before it for the end of an
+// agent that does not stop by itself. While the time that apart returns grows, the wall clock stops.
 func Start(limit pipeline.Budget, need time.Duration, apart func() time.Duration) *Budget {
 	before := apart()
 	return &Budget{
 		Limit: limit, started: time.Now(), apart: func() time.Duration { return apart() - before },
-		need: need, reserved: min(need, limit.WallClock/2), now: Attempt{Of: limit.Attempts},
+		need: need, reserved: min(need, mostKept(limit)), now: Attempt{Of: limit.Attempts},
 		retried: map[string]bool{}, warned: map[string]bool{},
 	}
 }
 
+// mostKept returns the most that is kept back of a wall clock. A quarter at least is an agent's own.
+func mostKept(limit pipeline.Budget) time.Duration {
+	return limit.WallClock/2 + min(sandbox.Grace, limit.WallClock/4)
+}
+
 // Enough returns the wall clock that would have left enough time for a verification that needs so long; 0: it did.
 func Enough(limit pipeline.Budget, need time.Duration) time.Duration {
-	if need <= limit.WallClock/2 {
+	if need <= mostKept(limit) {
 		return 0
 	}
 	return (2*need + time.Second).Truncate(time.Second)

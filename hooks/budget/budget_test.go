@@ -11,17 +11,20 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// What is kept back for verification is at most half of the wall clock.
+// What is kept back is at most half of the wall clock for verification, and before it the time in which an agent that
+// ignores SIGTERM is ended. Of a short wall clock the agent has a quarter.
 func TestReserve(t *testing.T) {
 	t.Parallel()
-	limit := pipeline.Budget{Attempts: 1, WallClock: time.Minute}
-	for need, want := range map[time.Duration]struct{ reserved, enough time.Duration }{
-		13 * time.Second:  {13 * time.Second, 0},
-		30 * time.Second:  {30 * time.Second, 0},
-		123 * time.Second: {30 * time.Second, 247 * time.Second},
+	for _, c := range []struct{ wall, need, reserved, enough time.Duration }{
+		{time.Minute, 13 * time.Second, 13 * time.Second, 0},
+		{time.Minute, 30*time.Second + sandbox.Grace, 30*time.Second + sandbox.Grace, 0},
+		{time.Minute, 123 * time.Second, 30*time.Second + sandbox.Grace, 247 * time.Second},
+		{14 * time.Second, 12 * time.Second, 7*time.Second + sandbox.Grace, 25 * time.Second},
+		{8 * time.Second, 7 * time.Second, 6 * time.Second, 15 * time.Second},
 	} {
-		if b := Start(limit, need, unstopped); b.reserved != want.reserved || Enough(limit, need) != want.enough {
-			t.Errorf("%s: %s is kept back, %s would be enough", need, b.reserved, Enough(limit, need))
+		limit := pipeline.Budget{Attempts: 1, WallClock: c.wall}
+		if b := Start(limit, c.need, unstopped); b.reserved != c.reserved || Enough(limit, c.need) != c.enough {
+			t.Errorf("%s of %s: %s is kept back, %s would be enough", c.need, c.wall, b.reserved, Enough(limit, c.need))
 		}
 	}
 }

@@ -95,7 +95,7 @@ type Fix struct {
 	Fingerprint   *string `json:"fingerprint"` // of the failure (testreport.Fingerprint); nil: an older version
 	Reason        *string `json:"reason"`      // why State is what it is: a code, perhaps ": " and words
 	Kind          *string `json:"kind"`        // error kind of the last attempt
-	Advice        *string `json:"advice"`      // what a person can do about Kind; nil where only another attempt can help
+	Advice        *string `json:"advice"`      // what a person can do about Kind or State; nil where only another attempt can help
 	ResumeAt      *string `json:"resume_at"`   // when an agent said it can go on, later than the budget could wait
 	Note          *string `json:"note"`
 	CreatedAt     string  `json:"created_at"`

@@ -1,6 +1,9 @@
 package fix
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Reason is why a fix, or the verdict on its patch, is what it is. A record holds it as one string: what String
 // returns. The zero Reason is none.
@@ -33,4 +36,19 @@ func (r Reason) String() string {
 		return r.Code
 	}
 	return r.Code + ": " + r.Words
+}
+
+// NextStep returns what a person can do about a fix that was interrupted, or about a change that was left by an agent
+// that says there is nothing to fix; nil where State tells of neither.
+func (f *Fix) NextStep() *string {
+	rescued := slices.ContainsFunc(f.Attempts, func(a Attempt) bool { return a.Rescue != nil })
+	switch {
+	case f.State == NoFix && rescued:
+		return new("the agent left a change all the same, which was not verified: look at the rescue patch, or run heal again")
+	case f.State != Cancelled && f.State != Interrupted:
+		return nil
+	case rescued:
+		return new("run heal again, or look at the rescue patch, which was not verified")
+	}
+	return new("run heal again")
 }

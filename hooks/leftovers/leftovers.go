@@ -169,6 +169,7 @@ func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]st
 	if d.IsTask() { // the record of its run is that of its runner
 		return said, d.Finish()
 	}
+	f.Advice = f.NextStep()
 	return said, d.Seal(f)
 }
 

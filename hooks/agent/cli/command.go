@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
@@ -132,6 +133,9 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	switch {
 	case failure != nil && turn.Kind == failure.Kind:
 		turn.RetryAfter = failure.RetryAfter
+		if turn.RetryAfter == nil {
+			turn.RetryAfter = announced(failure.Message, time.Now()).believed(time.Now())
+		}
 		if k := failure.Kind; !k.Known() && !slices.Contains(c.Policy.ExtraKinds, string(k)) {
 			turn.Evidence += fmt.Sprintf("; %q is not known, and so not tried again: %s; extra_kinds of the agent's retry "+
 				"block adds one", k, agent.KnownKinds())

@@ -179,6 +179,24 @@ func TestTurn(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a time in the message of an error object is one to wait for", func(t *testing.T) {
+		t.Parallel()
+		for object, want := range map[string]time.Duration{
+			`{"kind":"rate_limited","message":"please try again in two minutes"}`:                       2 * time.Minute,
+			`{"kind":"rate_limited","message":"please try again in two minutes","retry_after_ms":1}`:    time.Millisecond,
+			`{"kind":"quota_exhausted","message":"please try again later"}`:                             0,
+			`{"kind":"server_overload","message":"Overloaded. Try again in 2 minutes, or ask another"}`: 2 * time.Minute,
+		} {
+			turn, _, _ := talk(t, `echo '{"error":`+object+`}'; exit 1`, nil)
+			if (turn.RetryAfter == nil) != (want == 0) || want != 0 && *turn.RetryAfter != want {
+				t.Errorf("%s: %v, want %s", object, turn.RetryAfter, want)
+			}
+		}
+		turn, _, _ := talk(t, `echo '{"error":{"kind":"rate_limited","message":"limit resets at 23:59 UTC"}}'; exit 1`, nil)
+		if now := time.Now().UTC(); turn.RetryAfter == nil && now.Format("15:04") < "23:58" {
+			t.Error("no time of the clock")
+		}
+	})
 	t.Run("a program that is not there", func(t *testing.T) {
 		t.Parallel()
 		r := agent.Request{Exec: run, Dir: t.TempDir()}

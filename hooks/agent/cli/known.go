@@ -217,9 +217,7 @@ func (k *Known) turnOf(rep *report, f fault, exit agent.Exit, used *Used) agent.
 	if t.Model == "" {
 		t.Model = k.Model
 	}
-	if wait := f.reset.wait(time.Now()); wait > 0 && wait < agent.LongestWait {
-		t.RetryAfter = &wait
-	}
+	t.RetryAfter = f.reset.believed(time.Now())
 	var problem error
 	if t.Control, problem = agent.ParseControl(t.Text); problem != nil {
 		t.Problem = problem.Error()

@@ -33,13 +33,22 @@ func (r reset) wait(now time.Time) time.Duration {
 	return wait
 }
 
+// believed is wait, and nil where that is not known, is over or absurd.
+func (r reset) believed(now time.Time) *time.Duration {
+	if wait := r.wait(now); wait > 0 && wait < agent.LongestWait {
+		return &wait
+	}
+	return nil
+}
+
 // mostAnnounced is how much of a message is searched for a reset, in bytes.
 const mostAnnounced = 16 << 10
 
 var (
 	announcement = lazily.Regexp(`(?i)(?:\b(?:try again|retry|resets?|available again|regain access)(?: (?:in|after|at|on))?:? +|\blimit reached\|)`)
-	// A number and its unit, and what divides it from the next.
-	span = lazily.Regexp(`^(\d+(?:\.\d+)?) ?([A-Za-z]+)(?:,? and |,? ?)`)
+	// A number in digits or as a word, its unit, and what divides it from the next.
+	span = lazily.Regexp(`(?i)^(?:(\d+(?:\.\d+)?) ?|(an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) )` +
+		`([a-z]+)(?:,? and |,? ?)`)
 	// Month, day and year, all optional; hour, minute and half of the day; a time zone.
 	clockTime = lazily.Regexp(`(?i)^(?:([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?,? (?:at )?)?` +
 		`(\d{1,2})(?::(\d\d))?(?: ?([ap])\.?m\b\.?)?(?: \(([\w/+-]+)\)| (UTC|GMT)\b)?`)
@@ -55,6 +64,12 @@ var units = map[string]time.Duration{
 	"ms": time.Millisecond, "s": time.Second, "sec": time.Second, "second": time.Second, "m": time.Minute,
 	"min": time.Minute, "minute": time.Minute, "h": time.Hour, "hr": time.Hour, "hour": time.Hour,
 	"d": 24 * time.Hour, "day": 24 * time.Hour,
+}
+
+// numbers are the words for numbers.
+var numbers = map[string]float64{
+	"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+	"ten": 10, "eleven": 11, "twelve": 12,
 }
 
 // announced returns the reset that a message announces. Times without a zone are those of now, times without a day are
@@ -80,15 +95,18 @@ func spanOf(text string) (d time.Duration) {
 		if m == nil {
 			return d
 		}
-		word := strings.ToLower(m[2])
+		word := strings.ToLower(m[3])
 		unit := units[word]
 		if unit == 0 {
 			unit = units[strings.TrimSuffix(word, "s")]
 		}
-		if unit == 0 {
+		if unit == 0 || strings.EqualFold(m[2], "a") && unit < time.Minute { // many say a second for a moment
 			return d
 		}
-		n, err := strconv.ParseFloat(m[1], 64)
+		n, err := numbers[strings.ToLower(m[2])], error(nil)
+		if m[1] != "" {
+			n, err = strconv.ParseFloat(m[1], 64)
+		}
 		if more := n * float64(unit); err != nil || more > float64(agent.LongestWait-d) {
 			return 0 // absurd
 		}

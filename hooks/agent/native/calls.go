@@ -60,6 +60,10 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *listener) map[st
 			x.refuse(saidNotLast)
 			continue
 		}
+		if c.Name == tools.Finish && l.failedToWrite(done) {
+			x.refuse(saidUnwritten)
+			continue
+		}
 		if l.refusedBefore(x) {
 			continue
 		}
@@ -71,6 +75,16 @@ func (l *loop) work(ctx context.Context, calls []model.Call, e *listener) map[st
 	flush()
 	maps.DeleteFunc(done, func(_ string, x *ended) bool { return !x.started && !x.refused })
 	return done
+}
+
+// failedToWrite reports whether a call that was to change a file did not.
+func (l *loop) failedToWrite(done map[string]*ended) bool {
+	for _, x := range done {
+		if l.tools.Effect(x.call.Name) == tools.Writes && x.out.Code.Failed() {
+			return true
+		}
+	}
+	return false
 }
 
 // refusedBefore reports whether a call must not run, and gives it its result then.

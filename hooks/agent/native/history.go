@@ -28,6 +28,8 @@ const (
 	saidLeft    = "Not run: the turn had ended before this call."
 	saidNotLast = "Refused: finish ends the work, and other calls followed it in the same answer. They were carried out. Read " +
 		"their results, then call finish alone."
+	saidUnwritten = "Refused: finish ends the work, and a call of the same answer that was to change a file failed. Read its " +
+		"result, then call finish alone."
 	saidOrphan = "Interrupted: what came of this call is not known. Do not repeat it before you have verified what " +
 		"state it left."
 )

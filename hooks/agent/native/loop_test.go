@@ -319,6 +319,28 @@ func TestFinishBesideOtherCalls(t *testing.T) {
 	}
 }
 
+// A finish beside an edit that failed ends nothing: the model gets the error, and another turn.
+func TestFinishBesideAFailedEdit(t *testing.T) {
+	t.Parallel()
+	fixed := `{"outcome":"fixed","summary":"done"}`
+	d := newDesk(t,
+		step{calls: []model.Call{call("1", "read", `{"path":"a"}`)}},
+		step{calls: []model.Call{call("2", "edit", `{"path":"a","old":"nope","new":"new"}`), call("3", "finish", fixed)}},
+		step{calls: []model.Call{call("4", "edit", `{"path":"a","old":"old","new":"new"}`), call("5", "finish", fixed)}},
+	)
+	top := d.onCopy(t, map[string]string{"a": "old\n"})
+	turn, _ := d.ends(t.Context(), "", 3)
+	if turn.Control == nil || turn.Control.Outcome != agent.Fixed {
+		t.Fatalf("%+v", turn)
+	}
+	if got := d.results(); !got["2"].Failed || got["3"].Text != saidUnwritten {
+		t.Errorf("%+v", got)
+	}
+	if got := standing(t, top); got["a"] != "new\n" {
+		t.Errorf("the copy holds %q", got)
+	}
+}
+
 // Invalid arguments of any form are an error for the model, and each call has one result.
 func TestArgumentsOfAnyShape(t *testing.T) {
 	t.Parallel()

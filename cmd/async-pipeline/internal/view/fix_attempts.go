@@ -10,6 +10,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/english"
+	"github.com/async-pipeline/async-pipeline/internal/failure"
 )
 
 // attempts lists the attempts and what they used of the budget.
@@ -229,6 +230,9 @@ func followed(f *fix.Fix, i int) string {
 			came = "; it failed the same way"
 		case "other_kind":
 			came = "; it failed in another way"
+			if i+1 < len(f.Attempts) && value(f.Attempts[i+1].Kind) == string(failure.Cancelled) {
+				came = "; it was interrupted"
+			}
 		case "not_tried":
 			came = "; not done any more"
 		}

@@ -148,6 +148,9 @@ func instead(f *fix.Fix, c Commands) []Next {
 			return []Next{{"propose one anyway", c.Heal}}
 		}
 	}
+	if c.Heal != "" && f.NextStep() != nil {
+		return []Next{{"try again", c.Heal}}
+	}
 	return nil
 }
 

@@ -617,3 +617,15 @@ func TestDecisionsAreHarmless(t *testing.T) {
 		}
 	}
 }
+
+// An agent that a person interrupted has not failed.
+func TestFollowedByAnInterruption(t *testing.T) {
+	t.Parallel()
+	d := &fix.Decision{Next: "fallback", Outcome: "other_kind"}
+	for kind, want := range map[string]string{"cancelled": "; it was interrupted", "cli_error": "; it failed in another way"} {
+		f := &fix.Fix{Attempts: []fix.Attempt{{Agent: "a", Decision: d}, {Agent: "b", Kind: ptr(kind)}}}
+		if got := followed(f, 0); got != "then: agent b was asked"+want {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+}

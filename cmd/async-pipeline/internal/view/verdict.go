@@ -64,11 +64,9 @@ func stateText(f *fix.Fix) string {
 	case fix.Flaky:
 		add("No agent was started: the task may pass without any fix.")
 	}
-	if value(f.Kind) != "" {
-		add(value(f.Advice))
-		if f.ResumeAt != nil {
-			add("The agent can continue at " + *f.ResumeAt)
-		}
+	add(value(f.Advice))
+	if value(f.Kind) != "" && f.ResumeAt != nil {
+		add("The agent can continue at " + *f.ResumeAt)
 	}
 	return strings.Join(lines, "\n")
 }
