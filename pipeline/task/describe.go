@@ -68,14 +68,6 @@ func (r *Runner) Describe(t *pipeline.Task) (cache.Task, error) {
 	if t.Run.Argv == nil {
 		named = slices.Insert(named, 0, shelltext.Program{Name: c.Argv[0]})
 	}
-	slices.SortFunc(named[1:], func(a, b shelltext.Program) int { return strings.Compare(a.Name, b.Name) })
-	for _, p := range slices.Compact(named) {
-		if p.Script {
-			d.Programs = append(d.Programs, r.script(p.Name, c.Dir)...)
-		} else {
-			d.Programs = append(d.Programs, r.programs(p.Name, c.Dir, c.Env)...)
-		}
-	}
-	d.Programs = d.Programs[:min(len(d.Programs), mostPrograms)]
+	d.Programs = r.allPrograms(named, c.Dir, c.Env)
 	return d, nil
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 )
@@ -24,7 +25,7 @@ func (r *Runner) describeAgent(t *pipeline.Task) cache.Task {
 	if a == nil {
 		return d
 	}
-	program := ""
+	var words []string // of its command
 	switch {
 	case a.Model != nil:
 		add("provider", a.Model.Provider, true)
@@ -32,29 +33,26 @@ func (r *Runner) describeAgent(t *pipeline.Task) cache.Task {
 		add("base_url", a.Model.BaseURL, false)
 		add("max_turns", strconv.Itoa(a.Model.MaxTurns), true)
 	case a.CLI != nil:
-		program = a.CLI.Name
+		words = []string{a.CLI.Name}
 		add("cli", a.CLI.Name, true)
 		add("model", a.CLI.Model, true)
 		add("provider", a.CLI.Wire, true)
 		add("base_url", a.CLI.BaseURL, false)
 		add("args", strings.Join(a.CLI.Args, "\x00"), false)
 	default:
-		var words []string
+		var shown []string
 		for _, w := range a.Command {
-			words = append(words, w.Show())
+			words, shown = append(words, w.Value), append(shown, w.Show())
 		}
-		add("command", strings.Join(words, "\x00"), false)
-		if len(a.Command) > 0 {
-			program = a.Command[0].Value
-		}
+		add("command", strings.Join(shown, "\x00"), false)
 	}
 	for _, v := range a.Given.Env {
 		add("env "+v.Name, v.Show()+"\x00"+strings.Join(v.Secrets, " "), false)
 	}
 	add("pass_env", strings.Join(a.Given.PassEnv, " "), true)
 	add("files", strings.Join(a.Given.Files, " "), true)
-	if program != "" {
-		d.Programs = r.programs(program, r.Config.Root, r.Environ)
-	}
+	add("scratch include", strings.Join(t.Scratch.Include, "\x00"), true)
+	add("scratch exclude", strings.Join(t.Scratch.Exclude, "\x00"), true)
+	d.Programs = r.allPrograms(shelltext.ProgramsOf(words), r.Config.Root, r.Environ)
 	return d
 }

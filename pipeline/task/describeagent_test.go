@@ -21,13 +21,14 @@ func TestDescribeAgent(t *testing.T) {
 	key := func(value string) *pipeline.Text {
 		return &pipeline.Text{Value: value, Secrets: []string{"KEY"}, Hidden: "[KEY]"}
 	}
+	var scratch pipeline.ScratchRules
 	of := func(a pipeline.Agent, w pipeline.AgentWork) string {
 		a.Name, w.Use = "a", "a"
 		r := &Runner{
 			Config:  &pipeline.Config{Root: root, Agents: []*pipeline.Agent{&a}},
 			Environ: []string{"PATH=/usr/bin:/bin"}, Redact: new(redact.Set),
 		}
-		d, err := r.Describe(&pipeline.Task{Name: "t", Agent: &w})
+		d, err := r.Describe(&pipeline.Task{Name: "t", Agent: &w, Scratch: scratch})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,6 +76,19 @@ func TestDescribeAgent(t *testing.T) {
 	}
 	if !strings.Contains(of(command("./a.sh"), do), "a.sh") || !strings.Contains(of(command("./a.sh"), do), "/sh}") {
 		t.Error("the program of a command and its interpreter do not count")
+	}
+	for _, scratch = range []pipeline.ScratchRules{{}, {Include: []string{"x"}}, {Exclude: []string{"x"}}} {
+		text := of(command("true"), do)
+		if other := seen[text]; other != "" {
+			t.Errorf("%+v makes no difference to %s", scratch, other)
+		}
+		seen[text] = fmt.Sprint(scratch)
+	}
+	scratch = pipeline.ScratchRules{}
+	for _, words := range [][]string{{"sh", "a.sh"}, {"env", "X=1", "./a.sh"}, {"sh", "-c", "./a.sh"}} {
+		if got := of(command(words...), do); !strings.Contains(got, root+"/a.sh") && !strings.Contains(got, root+"/./a.sh") {
+			t.Errorf("the script of %q does not count: %s", words, got)
+		}
 	}
 	for name, same := range map[string][2]string{
 		"a secret's value": {of(env(*key("one")), do), of(env(*key("two")), do)},

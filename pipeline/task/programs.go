@@ -20,6 +20,21 @@ const (
 	mostInterpreters = 4  // a script may be run by a script
 )
 
+// allPrograms returns the programs that a command names, the first one first, with what runs them.
+func (r *Runner) allPrograms(named []shelltext.Program, dir string, env []string) (all []cache.Program) {
+	if len(named) > 1 {
+		slices.SortFunc(named[1:], func(a, b shelltext.Program) int { return strings.Compare(a.Name, b.Name) })
+	}
+	for _, p := range slices.Compact(named) {
+		if p.Script {
+			all = append(all, r.script(p.Name, dir)...)
+		} else {
+			all = append(all, r.programs(p.Name, dir, env)...)
+		}
+	}
+	return all[:min(len(all), mostPrograms)]
+}
+
 // programs returns the program that a name means in a folder and an environment, and what runs it. A name that is not
 // found may be one of the shell's own. The program of an argv is found, or the task fails.
 func (r *Runner) programs(name, dir string, env []string) []cache.Program {
