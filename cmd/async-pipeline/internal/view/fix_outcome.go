@@ -101,7 +101,7 @@ func (s *Screen) Outcome(f *fix.Fix, c Commands) {
 	b.WriteString(s.said(f))
 	b.WriteString(s.patchFiles(f))
 	if verdict == unverified && len(f.Omitted) > 0 { // what it lacks may be in one of these
-		b.WriteString(s.paragraph("Left out of copies and the patch: "+english.List(omitted(f), mostNames), "  "))
+		b.WriteString(s.paragraph("Left out of copies, or of the patch: "+english.List(omitted(f), mostNames), "  "))
 	}
 	b.WriteString(s.flagLines(f))
 	fits := !c.Unfit || c.Apply != ""

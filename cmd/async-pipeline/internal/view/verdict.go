@@ -239,10 +239,10 @@ func doubts(f *fix.Fix) []string {
 		add("It took %d runs to reproduce the failure.", f.Reproduction.Runs)
 	}
 	if f.Base != nil && !f.Base.Complete {
-		add("Not all files that the fix was made from could be kept (over 64 MiB): fix replay may lack some.")
+		add("Not all files that the fix was made from are kept (over 64 MiB in all, or with a secret): fix replay may lack some.")
 	}
 	if len(f.Omitted) > 0 {
-		add("Left out of copies and the patch: %s", english.List(omitted(f), mostNames))
+		add("Left out of copies, or of the patch: %s", english.List(omitted(f), mostNames))
 	}
 	if value(f.Note) != "" {
 		add("%s", sentence(*f.Note))
