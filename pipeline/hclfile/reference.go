@@ -123,9 +123,9 @@ above, ` + "`$(…)` and `${NAME:-…}`" + ` are errors. A file and its values h
 ` + "`secret(\"NAME\")`" + ` is the environment variable NAME, and a variable with ` + "`sensitive = true`" + ` is a secret too. Secrets may be used in env and in
 run only, also as a part of a text. Their values, and what is made from them, are removed from everything that is shown or recorded;
 so are the passwords of URLs in them. A value of 4 or 5 bytes is removed where it is a word by itself; a shorter one, and a short word such as
-true or test, cannot be, and a warning says so. What pass_env lets through is not hidden, but for passwords of URLs: a warning names
-secret for a variable whose name ends in _TOKEN, _KEY, _SECRET or _PASSWORD. In the copy that an agent works in they are withheld unless
-pass_secrets is true.
+true or test, cannot be, and a warning says so. What pass_env of a task lets through is not hidden, passwords of
+URLs too: a warning names secret for a variable whose name ends in _TOKEN, _KEY, _SECRET or _PASSWORD. In the copy that an agent works
+in secrets are withheld unless pass_secrets is true.
 
 ## Limits
 

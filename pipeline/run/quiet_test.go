@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
 // Quiet is called when nothing else was told for a minute, later and later while that goes on, and never after the end.
@@ -13,13 +15,16 @@ func TestQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var told []time.Duration
-		w := &walker{r: &Run{Observer: Observer{Quiet: func() { told = append(told, time.Since(begun)) }}}}
+		w := &walker{r: &Run{Observer: Observer{
+			Output: func(*pipeline.Task, []byte) {},
+			Quiet:  func() { told = append(told, time.Since(begun)) },
+		}}}
 		end := w.tellQuiet()
 		time.Sleep(30 * time.Second)
-		w.mu.Lock()
-		w.show(func() {})
-		w.mu.Unlock()
-		time.Sleep(30 * time.Minute)
+		w.print(nil, []byte("one\n"))
+		time.Sleep(30 * time.Second)
+		w.print(nil, []byte(".")) // it is not on the screen
+		time.Sleep(29*time.Minute + 30*time.Second)
 		w.silence()
 		time.Sleep(11 * time.Minute)
 		end()

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -345,10 +346,20 @@ type output struct {
 
 func (o *output) Write(p []byte) (int, error) {
 	_, _ = o.log.Write(p) // Finish reports what could not be written
-	if o.w.r.Observer.Output != nil {
-		o.w.mu.Lock()
-		defer o.w.mu.Unlock()
-		o.w.show(func() { o.w.r.Observer.Output(o.t, p) })
-	}
+	o.w.print(o.t, p)
 	return len(p), nil
+}
+
+// print tells the observer what a task printed.
+func (w *walker) print(t *pipeline.Task, p []byte) {
+	if w.r.Observer.Output == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.shown
+	w.show(func() { w.r.Observer.Output(t, p) })
+	if !bytes.ContainsAny(p, "\r\n") { // nothing of a line without its end may be on the screen
+		w.shown = before
+	}
 }
