@@ -53,6 +53,12 @@ func (r *Runner) describeAgent(t *pipeline.Task) cache.Task {
 	add("files", strings.Join(a.Given.Files, " "), true)
 	add("scratch include", strings.Join(t.Scratch.Include, "\x00"), true)
 	add("scratch exclude", strings.Join(t.Scratch.Exclude, "\x00"), true)
-	d.Programs = r.allPrograms(shelltext.ProgramsOf(words), r.Config.Root, r.Environ)
+	env := r.Environ
+	for _, v := range a.Given.Env {
+		if v.Name == "PATH" {
+			env = []string{"PATH=" + v.Value}
+		}
+	}
+	d.Programs = r.allPrograms(shelltext.ProgramsOf(words), r.Config.Root, env)
 	return d
 }

@@ -90,6 +90,11 @@ func TestDescribeAgent(t *testing.T) {
 			t.Errorf("the script of %q does not count: %s", words, got)
 		}
 	}
+	elsewhere := command("a.sh")
+	elsewhere.Given.Env = []pipeline.EnvVar{{Name: "PATH", Text: pipeline.Text{Value: root + ":/bin"}}}
+	if got := of(elsewhere, do); !strings.Contains(got, root+"/a.sh") {
+		t.Errorf("the program in the agent's own PATH does not count: %s", got)
+	}
 	for name, same := range map[string][2]string{
 		"a secret's value": {of(env(*key("one")), do), of(env(*key("two")), do)},
 		"a model's key":    {of(model(pipeline.ModelAgent{Model: "m", Key: *key("one")}), do), of(model(pipeline.ModelAgent{Model: "m", Key: *key("two")}), do)},

@@ -22,8 +22,8 @@ import (
 const answerMost = 32 << 20
 
 // Agents returns the agents of a configuration by name. environ is the person's environment, KEY=VALUE. find returns
-// why a program cannot be started here, or nil.
-func Agents(c *pipeline.Config, environ []string, find func(program string) error) map[string]agent.Agent {
+// why a program cannot be started here, or nil; path is the PATH in which it is looked up.
+func Agents(c *pipeline.Config, environ []string, find func(program, path string) error) map[string]agent.Agent {
 	agents := map[string]agent.Agent{}
 	breakers := map[string]*native.Breaker{}
 	for _, a := range c.Agents {
@@ -31,8 +31,9 @@ func Agents(c *pipeline.Config, environ []string, find func(program string) erro
 			agents[a.Name] = modelAgent(a, breakers)
 			continue
 		}
+		look := func(program string) error { return find(program, PathOf(a, environ)) }
 		if a.CLI != nil {
-			agents[a.Name] = knownCLI(a, environ, find)
+			agents[a.Name] = knownCLI(a, environ, look)
 			continue
 		}
 		argv := make([]string, len(a.Command))
@@ -40,10 +41,21 @@ func Agents(c *pipeline.Config, environ []string, find func(program string) erro
 			argv[i] = w.Value
 		}
 		agents[a.Name] = &cli.Command{
-			ID: a.Name, Argv: argv, Look: find, Given: given(a, environ), Policy: a.Retry,
+			ID: a.Name, Argv: argv, Look: look, Given: given(a, environ), Policy: a.Retry,
 		}
 	}
 	return agents
+}
+
+// PathOf returns the PATH in which the program of an agent is looked up: what its env sets wins.
+func PathOf(a *pipeline.Agent, environ []string) string {
+	path := homes.Env(environ, "PATH")
+	for _, v := range a.Given.Env {
+		if v.Name == "PATH" {
+			path = v.Value
+		}
+	}
+	return path
 }
 
 // given returns what an agent's program gets of the person's. What env sets wins. A variable with the key is left out:
@@ -100,9 +112,9 @@ func Withheld(a *pipeline.Agent, environ []string) (names []string) {
 
 // knownCLI returns an agent that is one of the CLIs that we know. With a key it asks its provider through a relay, so
 // that the key is not in its box; without one its own sign-in is used.
-func knownCLI(a *pipeline.Agent, environ []string, find func(string) error) agent.Agent {
+func knownCLI(a *pipeline.Agent, environ []string, look func(string) error) agent.Agent {
 	k := &cli.Known{
-		ID: a.Name, CLI: a.CLI.Name, Model: a.CLI.Model, Args: a.CLI.Args, Look: find, Policy: a.Retry,
+		ID: a.Name, CLI: a.CLI.Name, Model: a.CLI.Model, Args: a.CLI.Args, Look: look, Policy: a.Retry,
 		Given: given(a, environ),
 	}
 	if a.CLI.Key != nil {

@@ -225,13 +225,18 @@ func namedAfter(c *pipeline.Config, value string) string {
 // FindProgram returns why a program cannot be started, or nil. A path is relative to the root; a name is looked up
 // in PATH.
 func (p *Project) FindProgram(root, name string) error {
+	return findProgram(root, name, p.Env("PATH"))
+}
+
+// findProgram is FindProgram with a PATH.
+func findProgram(root, name, path string) error {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(root, name)
 		}
 		return executable(name)
 	}
-	for _, dir := range filepath.SplitList(p.Env("PATH")) {
+	for _, dir := range filepath.SplitList(path) {
 		if filepath.IsAbs(dir) && executable(filepath.Join(dir, name)) == nil {
 			return nil
 		}
@@ -254,7 +259,7 @@ func executable(path string) error {
 
 // Agents returns the agents of a configuration by name.
 func (p *Project) Agents(c *pipeline.Config) map[string]agent.Agent {
-	return configured.Agents(c, p.Environ, func(program string) error { return p.FindProgram(c.Root, program) })
+	return configured.Agents(c, p.Environ, func(program, path string) error { return findProgram(c.Root, program, path) })
 }
 
 // AgentWarnings returns a warning, at its place in the file, for each agent of a task that lacks its program or its
@@ -299,7 +304,7 @@ func (p *Project) AgentWarnings(c *pipeline.Config) (all pipeline.Errors) {
 				all = append(all, w)
 			}
 		} else if len(a.Command) > 0 && a.Command[0].Value != "" {
-			if err := p.FindProgram(c.Root, a.Command[0].Value); err != nil {
+			if err := findProgram(c.Root, a.Command[0].Value, configured.PathOf(a, p.Environ)); err != nil {
 				w.Summary = fmt.Sprintf("agent %q needs the program %s: %v", a.Name, a.Command[0].Value, err)
 				w.Detail = "Until it is installed, " + without(a) + "."
 				all = append(all, w)

@@ -91,7 +91,9 @@ func (s *Screen) packFacts(p *Pack, t record.Task, file string) string {
 	case json.Unmarshal(p.Command, &shell) == nil && shell != "":
 		f.command(pipeline.Command{Shell: pipeline.Text{Value: shell}})
 	}
-	f.add("in", unless(p.Dir, "."))
+	if t.Agent == nil { // an agent works at the top of a copy
+		f.add("in", unless(p.Dir, "."))
+	}
 	if t.Attempts > 1 {
 		f.add("attempts", fmt.Sprint(t.Attempts))
 	}

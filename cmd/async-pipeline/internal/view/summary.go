@@ -127,7 +127,7 @@ func (s *Screen) failure(f Failure, tail int) string {
 		}
 		b.WriteString("  " + word + f.Command + "\n")
 	}
-	if f.Dir != "" && f.Dir != "." {
+	if f.Dir != "" && f.Dir != "." && f.Task.Agent == nil { // an agent works at the top of a copy
 		b.WriteString("  in       " + Harmless(f.Dir) + "\n")
 	}
 	if f.Log != "" {
