@@ -21,7 +21,7 @@ var (
 
 	allHold = lazily.Regexp(`&&|\band\b|\ball\s*\(|\.(?:every|all|allMatch|allSatisfy)\s*\(`)
 	either  = lazily.Regexp(`\|\||\bor\b`)
-	denial  = lazily.Regexp(`!|\bnot\b|\b[Ff]alse\b|\bNotImplemented\b`)
+	denial  = lazily.Regexp(`!|\bnot\b|\bFalse\b|\bfalse\b|\bNotImplemented\b`)
 	// anyAgrees is a quantifier that is content with one agreement.
 	anyAgrees = lazily.Regexp(`(?s)(?:\bany\s*\(|\.(?:some|any|anyMatch)\s*\()(.*)`)
 	agrees    = lazily.Regexp(`==|\b(?:eq|equals?)\s*\(`)
