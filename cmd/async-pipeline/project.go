@@ -83,9 +83,9 @@ func (prog *program) recoverApply(root string) error {
 	}
 	settled := slices.DeleteFunc(slices.Clone(r.Files), func(p string) bool { return slices.Contains(r.Left, p) })
 	fixed := "the fix for " + view.TaskName(r.Task) + " of run " + r.Run
-	text := "an interrupted " + r.What + " of " + fixed + " " + what + ": " + strings.Join(settled, ", ")
+	text := "an interrupted " + r.What + " of " + fixed + " " + what + ": " + harmless(settled)
 	if len(r.Left) > 0 {
-		text += "\nnot touched, because somebody edited them since: " + strings.Join(r.Left, ", ")
+		text += "\nnot touched, because somebody edited them since: " + harmless(r.Left)
 	}
 	if r.Kept != "" {
 		text += "\nwhat they held before the " + r.What + " is in " + r.Kept
@@ -93,6 +93,9 @@ func (prog *program) recoverApply(root string) error {
 	prog.Messages().Note(text)
 	return nil
 }
+
+// harmless lists names of files.
+func harmless(names []string) string { return view.Harmless(strings.Join(names, ", ")) }
 
 func (prog *program) fixes(root string) *fix.Store {
 	return &fix.Store{Root: root, Dir: filepath.Join(root, ".async")}

@@ -165,7 +165,7 @@ func (p *plan) conflict(ctx context.Context, fixes *fix.Store, c conflicting) er
 	heal := "have a new fix proposed: async-pipeline heal " + p.Run + " " + quoted(p.Task)
 	if p.threeWay {
 		byHand := "\n"
-		if slices.ContainsFunc(c, func(f Conflict) bool { return len(f.Clashes) > 0 }) {
+		if p.repo != nil && slices.ContainsFunc(c, func(f Conflict) bool { return len(f.Clashes) > 0 }) {
 			byHand = "\nresolve them by hand: commit your own edits, then git apply --3way " +
 				quoted(p.PatchPath()) + "\nor "
 		}
