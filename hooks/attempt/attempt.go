@@ -318,8 +318,10 @@ func (q *Request) atExit(r *agent.Request, c *scratch.Copy) *[]patch.Change {
 			if exited != nil {
 				exited()
 			}
-			reading.Go(func() {
-				*early, _ = c.ChangesNow(context.WithoutCancel(ctx)) // the copy is read again when all have ended
+			reading.Go(func() { // no longer than the processes may go on; the copy is read again when all have ended
+				limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), sandbox.Grace)
+				defer cancel()
+				*early, _ = c.ChangesNow(limited)
 			})
 		}
 		return exec(ctx, cmd)
@@ -334,9 +336,9 @@ func (q *Request) keepEarly(early []patch.Change, l *left, r *Result) error {
 		q.tell("a process that the agent left running undid its work; the rescue patch has it as it was before")
 		return q.rescue(early, r)
 	}
-	rel, err := q.keepBeside("before-the-end", early)
+	rel, err := q.Draft.KeepPatch(q.Number, "before-the-end", early)
 	if err == nil {
-		q.tell("a process that the agent left running changed the copy after it had ended; as it was before is kept as " + rel)
+		q.tell("a process that the agent left running changed the copy after it had ended; its state before that is kept in " + rel)
 	}
 	return err
 }

@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -134,22 +133,13 @@ func (q *Request) keepOwn(own, proposed []patch.Change) error {
 	if len(own) == 0 || patch.Same(own, proposed) {
 		return nil
 	}
-	rel, err := q.keepBeside("changed-besides", own)
+	rel, err := q.Draft.KeepPatch(q.Number, "changed-besides", own)
 	if err != nil {
 		return err
 	}
 	q.tell(fmt.Sprintf("the agent changed %s of its copy besides; only the diff in its answer is used; kept as %s",
 		english.Count(len(own), "file"), rel))
 	return nil
-}
-
-// keepBeside stores changes as a patch beside that of the attempt, and returns its path.
-func (q *Request) keepBeside(name string, changes []patch.Change) (rel string, err error) {
-	text, err := patch.Encode(changes)
-	if err != nil {
-		return "", err
-	}
-	return q.Draft.KeepFile(q.Number, name, bytes.NewReader(text))
 }
 
 // tell notes and shows something of this try.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -397,6 +398,45 @@ func TestLinkedFoldersOfADraft(t *testing.T) {
 	}
 	if _, err := d.KeepFile(1, "big", strings.NewReader("x")); err == nil || !strings.Contains(err.Error(), "is a link") {
 		t.Errorf("KeepFile: %v", err)
+	}
+}
+
+// A patch that is only kept to be read has no secret either, not even in a binary change, which is compressed.
+func TestKeepPatchHidesSecrets(t *testing.T) {
+	t.Parallel()
+	const token = "binary-secret-7719"
+	s := fixtest.NewStore(t, fixtest.One)
+	set := &redact.Set{}
+	set.Add("TOKEN", token)
+	d := fixtest.Begin(t, s, "test", set.Bytes)
+	d.Secrets = set
+	file := func(name, data string) patch.Change {
+		return patch.Change{Path: name, After: &patch.File{Mode: 0o644, Data: []byte(data)}}
+	}
+	rel, err := d.KeepPatch(1, "before", []patch.Change{file("bin", "\x00\x01"+token+"\x00"), file("plain", "one\n"), file("text", token+"\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(fixtest.Dir(s), rel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "+one") || !strings.Contains(string(text), "+[redacted]") {
+		t.Errorf("it lacks what has no secret:\n%s", text)
+	}
+	tree := t.TempDir()
+	if err := os.WriteFile(filepath.Join(tree, "p"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	apply := exec.CommandContext(t.Context(), "git", "apply", "p")
+	apply.Dir = tree
+	if out, err := apply.CombinedOutput(); err != nil {
+		t.Fatalf("git apply: %v\n%s", err, out)
+	}
+	for _, name := range []string{"bin", "text"} {
+		if data, _ := os.ReadFile(filepath.Join(tree, name)); strings.Contains(string(data), token) {
+			t.Errorf("%s has the secret: %q", name, data)
+		}
 	}
 }
 

@@ -31,30 +31,7 @@ type Rescued struct {
 func (d *Draft) Rescue(attempt int, changes []patch.Change) (Rescued, error) {
 	var r Rescued
 	var kept, hidden []patch.Change
-	taken := map[string]bool{} // paths of hidden
-	for _, c := range changes {
-		text, err := patch.Encode([]patch.Change{c})
-		if err != nil {
-			r.Left = append(r.Left, tree.Omitted{Path: d.Secrets.String(c.Path), Why: "special"})
-			continue
-		}
-		if _, secret := d.secretIn(c, text); !secret {
-			kept = append(kept, c)
-			continue
-		}
-		h := d.hide(c)
-		for n := 2; taken[h.Path]; n++ { // two names that differed in the secret alone
-			h.Path = fmt.Sprintf("%s-%d", d.Secrets.String(c.Path), n)
-		}
-		r.Left = append(r.Left, tree.Omitted{Path: h.Path, Why: "secret"})
-		if text, err = patch.Encode([]patch.Change{h}); err != nil {
-			continue
-		}
-		if _, secret := d.secretIn(h, text); !secret {
-			taken[h.Path] = true
-			hidden = append(hidden, h)
-		}
-	}
+	kept, hidden, r.Left = d.withoutSecrets(changes)
 	left := []string{}
 	for _, o := range r.Left {
 		left = append(left, o.Path)
@@ -73,6 +50,47 @@ func (d *Draft) Rescue(attempt int, changes []patch.Change) (Rescued, error) {
 		}
 	}
 	return r, err
+}
+
+// KeepPatch stores changes in a patch that is only read, under a name among the files that an attempt left. Of a change
+// that holds a secret it has what Rescue would write apart.
+func (d *Draft) KeepPatch(attempt int, name string, changes []patch.Change) (rel string, err error) {
+	kept, hidden, _ := d.withoutSecrets(changes)
+	text, err := patch.Encode(append(kept, hidden...))
+	if err != nil {
+		return "", err
+	}
+	return d.KeepFile(attempt, name, bytes.NewReader(text))
+}
+
+// withoutSecrets divides changes: kept hold no secret; hidden held one, and have a mark in its place. left names all that
+// are not in kept, and why.
+func (d *Draft) withoutSecrets(changes []patch.Change) (kept, hidden []patch.Change, left []tree.Omitted) {
+	taken := map[string]bool{} // paths of hidden
+	for _, c := range changes {
+		text, err := patch.Encode([]patch.Change{c})
+		if err != nil {
+			left = append(left, tree.Omitted{Path: d.Secrets.String(c.Path), Why: "special"})
+			continue
+		}
+		if _, secret := d.secretIn(c, text); !secret {
+			kept = append(kept, c)
+			continue
+		}
+		h := d.hide(c)
+		for n := 2; taken[h.Path]; n++ { // two names that differed in the secret alone
+			h.Path = fmt.Sprintf("%s-%d", d.Secrets.String(c.Path), n)
+		}
+		left = append(left, tree.Omitted{Path: h.Path, Why: "secret"})
+		if text, err = patch.Encode([]patch.Change{h}); err != nil {
+			continue
+		}
+		if _, secret := d.secretIn(h, text); !secret {
+			taken[h.Path] = true
+			hidden = append(hidden, h)
+		}
+	}
+	return kept, hidden, left
 }
 
 // rescue writes one patch and returns its path, or "" when there is nothing to write.
