@@ -124,23 +124,29 @@ func (f *cacheFlags) peek(prog *program, c *pipeline.Config) *cache.Cache {
 // write is not known, whatever outputs it declares, so a task after it is looked at as if that stayed the same.
 type forecast struct {
 	cache *cache.Cache
-	runs  map[string]bool // the tasks that run, or may
+	runs  map[string]string // of the tasks that run, or may, and of services behind one: which that is
 }
 
 // look returns what the cache knows of a task and, where one of those before it runs, on what a hit depends.
 func (f *forecast) look(t *pipeline.Task, before []string) (e *cache.Entry, unless string) {
 	e = f.cache.Look(context.Background(), t)
-	if i := slices.IndexFunc(before, func(d string) bool { return f.runs[d] }); i >= 0 {
-		unless = "unless " + view.TaskName(before[i]) + " changes what it reads"
+	i := slices.IndexFunc(before, func(d string) bool { return f.runs[d] != "" })
+	if i >= 0 {
+		unless = "unless " + view.TaskName(f.runs[before[i]]) + " changes what it reads"
 	}
-	f.runs[t.Name] = t.Service == nil && (e == nil || e.Result != cache.Hit || unless != "")
+	switch {
+	case t.Service != nil && i >= 0:
+		f.runs[t.Name] = f.runs[before[i]]
+	case t.Service == nil && (e == nil || e.Result != cache.Hit || i >= 0):
+		f.runs[t.Name] = t.Name
+	}
 	return e, unless
 }
 
 // predict fills in what the cache is expected to do for each task of a plan.
 func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Planned) {
 	k := f.peek(prog, c)
-	told := forecast{k, map[string]bool{}}
+	told := forecast{k, map[string]string{}}
 	for i := range plan {
 		p := &plan[i]
 		if k == nil {
@@ -171,7 +177,7 @@ func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Plann
 // receiptOf returns what the cache would do for a task. A hit has a reason where a task before it runs, which may change
 // that.
 func receiptOf(prog *program, f *cacheFlags, c *pipeline.Config, t *pipeline.Task) record.Cache {
-	told := forecast{f.peek(prog, c), map[string]bool{}}
+	told := forecast{f.peek(prog, c), map[string]string{}}
 	if g, err := pipeline.Select(c, []string{t.Name}, false); err == nil && t.HasInputs() {
 		for _, d := range g.Ancestors(t.Name) { // what is restored of them is an input
 			told.look(d, g.DependsOn(d.Name))

@@ -36,8 +36,9 @@ Exit code: 0 nothing needs you, 1 something does (✗); ! is only to know.`,
 			if agents {
 				found, err = doctor.Agents(&prog.Project, prog.Messages().Path)
 			} else {
-				found, err = doctor.Examine(&prog.Project, version(), prog.Messages().Path, func(root string) string {
-					return (&cacheFlags{}).place(prog, root)
+				found, err = doctor.Examine(&prog.Project, version(), prog.Messages().Path, func(root string) (string, error) {
+					var f cacheFlags
+					return f.place(prog, root), f.fits(prog, root)
 				})
 			}
 			if err != nil {

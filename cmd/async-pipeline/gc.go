@@ -50,7 +50,11 @@ func collectGarbage(prog *program, at *cacheFlags, o gc.Options) error {
 		return err
 	}
 	if o.Cache, err = at.folder(prog, root); err != nil {
-		return err
+		if at.dirTyped() {
+			return err
+		}
+		prog.Messages().Warning(err.Error() + "\nresults of tasks are left where they are")
+		o.Cache = ""
 	}
 	if !o.DryRun {
 		if err := prog.recoverApply(root); err != nil {

@@ -25,17 +25,17 @@ import (
 // A checkup is one examination.
 type checkup struct {
 	*project.Project
-	path  func(string) string      // how a path is shown
-	cache func(root string) string // the folder of the results of tasks
-	dir   string                   // the root, else where the verb started
-	store *record.Store            // nil: there is neither a PIPELINE.hcl nor a record
-	audit *auditing                // nil: no run was examined
+	path  func(string) string               // how a path is shown
+	cache func(root string) (string, error) // the folder of the results of tasks, and why it cannot be one
+	dir   string                            // the root, else where the verb started
+	store *record.Store                     // nil: there is neither a PIPELINE.hcl nor a record
+	audit *auditing                         // nil: no run was examined
 	found []view.Finding
 }
 
 // Examine returns what it finds, in the order of the checks. path returns a path as it is shown, cache the folder in which
-// the results of tasks of a root are stored.
-func Examine(p *project.Project, version string, path, cache func(string) string) ([]view.Finding, error) {
+// the results of tasks of a root are stored, or why they cannot be.
+func Examine(p *project.Project, version string, path func(string) string, cache func(root string) (string, error)) ([]view.Finding, error) {
 	d := &checkup{Project: p, path: path, cache: cache}
 	err := d.examine(version)
 	return d.found, err

@@ -117,7 +117,11 @@ const fullBytes = 32 << 20
 
 // results checks whether the cache can store results.
 func (d *checkup) results() {
-	dir := d.cache(d.dir)
+	dir, err := d.cache(d.dir)
+	if err != nil {
+		d.trouble("cache", "set ASYNC_PIPELINE_CACHE_DIR to another folder, or to none", "no task can run: %v", err)
+		return
+	}
 	at := existing(dir)
 	var fs unix.Statfs_t
 	if info, err := os.Stat(at); err != nil || !info.IsDir() || writable(at) != nil || unix.Statfs(at, &fs) != nil {
