@@ -2,7 +2,6 @@ package review
 
 import (
 	"regexp"
-	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
@@ -14,7 +13,7 @@ var (
 	coarse = lazily.Regexp(`\btypeof\s+\w+(?:\.\w+)+` +
 		`|\b(?:type|bool|len|Boolean|Math\.sign|Math\.signum|Integer\.signum|Long\.signum|reflect\.TypeOf|decltype)\s*\(\s*\*?\w+(?:(?:\.|->)\w+)+\s*\)` +
 		`|!+\s*\w+(?:(?:\.|->)\w+)+\s*[!=]==?\s*!+\s*\w+(?:(?:\.|->)\w+)+` +
-		`|\b\w+(?:\.\w+)+\.(?:length|size|signum|getClass)\b(?:\(\s*\))?`)
+		`|\b\w+(?:\??\.\w+)+\??\.(?:length|size|signum|getClass|len|is_some|is_none|is_empty|__class__)\b(?:\(\s*\))?`)
 	// itemKinds is a comparison of the types of two values without names of their own, as in a loop.
 	itemKinds = lazily.Regexp(`\btype\s*\(\s*\w+\s*\)\s*(?:is|==)\s*type\s*\(\s*\w+\s*\)|\btypeof\s+\w+\s*===?\s*typeof\s+\w+\b`)
 	sameness  = lazily.Regexp(`[=!]=|\b(?:is|in|eq|cmp|equals?|isEqual|isclose|compare)\b`)
@@ -22,17 +21,24 @@ var (
 	allHold = lazily.Regexp(`&&|\band\b|\ball\s*\(|\.(?:every|all|allMatch|allSatisfy)\s*\(`)
 	either  = lazily.Regexp(`\|\||\bor\b`)
 	denial  = lazily.Regexp(`!|\bnot\b|\bFalse\b|\bfalse\b|\bNotImplemented\b`)
-	// anyAgrees is a quantifier that is content with one agreement.
-	anyAgrees = lazily.Regexp(`(?s)(?:\bany\s*\(|\.(?:some|any|anyMatch)\s*\()(.*)`)
-	agrees    = lazily.Regexp(`==|\b(?:eq|equals?)\s*\(`)
-	differs   = lazily.Regexp(`!=|\bnot\s+in\b|\bis\s+not\b`)
+	// anyOf and allOf are quantifiers.
+	anyOf   = lazily.Regexp(`\bany\s*\(|\.(?:some|any|anyMatch)\s*\(`)
+	allOf   = lazily.Regexp(`\ball\s*\(|\.(?:every|all|allMatch|allSatisfy)\s*\(`)
+	agrees  = lazily.Regexp(`==|\b(?:eq|equals?)\s*\(`)
+	differs = lazily.Regexp(`!=|\bnot\s+in\b|\bis\s+not\b`)
+	// eachOf is how the members of a value are gone through without their names.
+	eachOf = lazily.Regexp(`\[\s*\w+\s*\]|\b(?:getattr|vars|zip|astuple|fields)\b`)
 
-	assignsMember = lazily.Regexp(`\b(?:this|self)(?:\.|->)(\w+)\s*=\s*(\w+)(?:\.|->)(\w+)\b`)
+	// assignsMember is "=" in a condition or a result.
+	assignsMember = lazily.Regexp(`(?:[(!]|&&|\|\||\breturn)\s*(?:this|self)(?:\.|->)(\w+)\s*=\s*(\w+)(?:\.|->)(\w+)\b`)
 	wholeText     = lazily.Regexp("\\bString\\(\\s*this\\s*\\)|\\bthis\\.toString\\(\\s*\\)|`\\$\\{this\\}`|\\bthis\\s*\\+\\s*(?:''|\"\")")
-	hasText       = lazily.Regexp(`\btoString\b|\btoPrimitive\b|\bextends\b`)
+	hasText       = lazily.Regexp(`\btoString\b|\btoPrimitive\b|\bextends\b|\bimport\b|\brequire\b|\bassign\b|\bprototype\b`)
 	inLoop        = lazily.Regexp(`\bfor\b[^:\n]*?\bin\b`)
-	lastTerm      = lazily.Regexp(`.*(?:\breturn\b|&&|\|\||\band\b|\bor\b|;)`)
+	lastTerm      = lazily.Regexp(`(?s).*(?:\breturn\b|\bif\b|&&|\|\||\band\b|\bor\b|[;{}])`)
 )
+
+// maxQuantified is how much of what a quantifier is about is looked at, in bytes.
+const maxQuantified = 400
 
 // exact returns a body without what says little of a member.
 func (b methodBody) exact() methodBody {
@@ -42,29 +48,44 @@ func (b methodBody) exact() methodBody {
 // loosens reports whether another body that took the place of this one is true where fewer of its terms hold: one of them
 // is enough, it looks at the types of items only, or it sets a member to the other value's.
 func (b methodBody) loosens(now methodBody) bool {
-	return b.takesOr(now) || asksAny(now.text) && !asksAny(b.text) || itemKindsOnly(now.text) && !itemKindsOnly(b.text) || now.assigns()
+	return b.takesOr(now) || now.asksAny() && !b.asksAny() || itemKindsOnly(now.text) && !itemKindsOnly(b.text) || now.assigns()
 }
 
-// takesOr reports whether "and" became "or", and nothing is denied that was not before.
+// takesOr reports whether "and" became "or" between what agrees, or "or" became "and" between what differs, and nothing
+// else is denied than before. The values as wholes, or none of them, may be asked for as well.
 func (b methodBody) takesOr(now methodBody) bool {
-	count := func(re *regexp.Regexp, text string) int { return len(re.FindAllString(text, -1)) }
-	return count(allHold(), now.text) < count(allHold(), b.text) && count(either(), now.text) > count(either(), b.text) &&
-		count(denial(), now.text) <= count(denial(), b.text) && !noValue().MatchString(now.text)
+	more := func(re *regexp.Regexp) int {
+		return len(re.FindAllString(now.text, -1)) - len(re.FindAllString(b.text, -1))
+	}
+	if more(noValue()) > 0 || more(denial()) > 0 || now.asksWhole() && !b.asksWhole() {
+		return false
+	}
+	if more(differs()) == 0 && more(agrees()) == 0 && len(differs().FindAllString(now.text, -1)) > 1 {
+		return more(either()) < 0 && more(allHold()) > 0
+	}
+	return more(allHold()) < 0 && more(either()) > 0
 }
 
-// asksAny reports whether one of several comparisons has to hold.
-func asksAny(body string) bool {
-	for _, line := range strings.Split(body, "\n") {
-		at := anyAgrees().FindStringSubmatchIndex(line)
-		if at == nil {
-			continue
-		}
-		denied := denial().MatchString(lastTerm().ReplaceAllString(line[:at[0]], ""))
-		if inner := line[at[2]:at[3]]; !denied && agrees().MatchString(inner) && !differs().MatchString(inner) {
-			return true
-		}
+// asksWhole reports whether a comparison asks for the value that it is given as a whole.
+func (b methodBody) asksWhole() bool {
+	return regexp.MustCompile(`(?:===?|\bis|\bptr::eq\(\s*self\s*,)\s*[&*]*` + b.other + `\b\s*(?:$|[^.\w>(\[?\s-])`).MatchString(b.text)
+}
+
+// asksAny reports whether one of several members has to agree: "any" of what agrees, or not "all" of what differs. One
+// that is asked for each item of a list is no such, nor is one of several values of one member.
+func (b methodBody) asksAny() bool {
+	denied := func(at int) bool { return denial().MatchString(lastTerm().ReplaceAllString(b.text[:at], "")) }
+	rest := func(at int) string { return b.text[at:min(at+maxQuantified, len(b.text))] }
+	if at := allOf().FindStringIndex(b.text); at != nil {
+		return denied(at[0]) && differs().MatchString(rest(at[1])) && !agrees().MatchString(differs().ReplaceAllString(rest(at[1]), ""))
 	}
-	return false
+	at := anyOf().FindStringIndex(b.text)
+	if at == nil || denied(at[0]) {
+		return false
+	}
+	inner := rest(at[1])
+	members, _ := methodBody{inner, b.other}.members()
+	return agrees().MatchString(inner) && !differs().MatchString(inner) && (len(members) > 1 || eachOf().MatchString(inner))
 }
 
 // itemKindsOnly reports whether a body compares the types of items, and nothing else.

@@ -62,7 +62,7 @@ func TestMergeConflicts(t *testing.T) {
 			}
 		}
 		for _, word := range []string{
-			"nothing was written", "git apply --3way ", "--3way --edit",
+			"nothing was written", "--3way --edit",
 			"async-pipeline heal " + fixtest.RunID + " test",
 		} {
 			if !strings.Contains(err.Error(), word) {

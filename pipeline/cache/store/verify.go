@@ -83,7 +83,7 @@ func Verify(ctx context.Context, dir string, remove bool) (Verified, error) {
 				it.Err = s.remove(p)
 				it.Removed = it.Err == nil
 			}
-			if !it.Result {
+			if !it.Result && !it.Removed { // another tree may store it again
 				bad[d.Name()] = true
 			}
 			v.Damaged = append(v.Damaged, it)
