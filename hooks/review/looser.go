@@ -19,7 +19,6 @@ var (
 	sameness  = lazily.Regexp(`[=!]=|\b(?:is|in|eq|cmp|equals?|isEqual|isclose|compare)\b`)
 
 	allHold = lazily.Regexp(`&&|\band\b|\ball\s*\(|\.(?:every|all|allMatch|allSatisfy)\s*\(`)
-	either  = lazily.Regexp(`\|\||\bor\b`)
 	denial  = lazily.Regexp(`!|\bnot\b|\bFalse\b|\bfalse\b|\bNotImplemented\b`)
 	// anyOf and allOf are quantifiers.
 	anyOf   = lazily.Regexp(`\bany\s*\(|\.(?:some|any|anyMatch)\s*\(`)
@@ -61,9 +60,9 @@ func (b methodBody) takesOr(now methodBody) bool {
 		return false
 	}
 	if more(differs()) == 0 && more(agrees()) == 0 && len(differs().FindAllString(now.text, -1)) > 1 {
-		return more(either()) < 0 && more(allHold()) > 0
+		return more(ofAll()) < 0 && more(allHold()) > 0
 	}
-	return more(allHold()) < 0 && more(either()) > 0
+	return more(allHold()) < 0 && more(ofAll()) > 0
 }
 
 // asksWhole reports whether a comparison asks for the value that it is given as a whole.

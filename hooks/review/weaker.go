@@ -81,11 +81,14 @@ func weaker(e *edit) (found findings) {
 		if len(lost) == 0 {
 			lost = e.losesBeside(was, now)
 		}
-		if len(lost) == 0 && (was.loosens(now) || e.comparesNoText(was, now)) {
-			found.add(e, rules.AssertionRemoved, i, !e.of.failsAbout(ofEquality()), tolerant, e.after.trimmed(i))
-		}
-		if len(lost) > 0 && (e.language != "py" || mentionsWord(now.text, now.other)) { // else pyEquals says so
-			caps := !e.of.failsAbout(ofEquality()) && slices.ContainsFunc(lost, e.isGiven)
+		caps := !e.of.failsAbout(ofEquality())
+		switch {
+		case len(lost) == 0:
+			if was.loosens(now) || e.comparesNoText(was, now) {
+				found.add(e, rules.AssertionRemoved, i, caps, tolerant, e.after.trimmed(i))
+			}
+		case e.language != "py" || mentionsWord(now.text, now.other): // else pyEquals says so
+			caps = caps && slices.ContainsFunc(lost, e.isGiven)
 			found.add(e, rules.AssertionRemoved, i, caps, "compares less than before: %s", e.after.trimmed(i))
 		}
 	})

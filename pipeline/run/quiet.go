@@ -13,8 +13,7 @@ func (w *walker) tellQuiet() (end func()) {
 	if w.r.Observer.Quiet == nil {
 		return func() {}
 	}
-	after, told := quietFirst, time.Now() // the last call of Quiet, or the beginning
-	w.shown = told
+	after, told := quietFirst, time.Now() // told is when the observer was called last, Quiet or another
 	var clock *time.Timer
 	ended := false
 	look := func() {

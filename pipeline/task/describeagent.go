@@ -40,11 +40,11 @@ func (r *Runner) describeAgent(t *pipeline.Task) cache.Task {
 		add("base_url", a.CLI.BaseURL, false)
 		add("args", strings.Join(a.CLI.Args, "\x00"), false)
 	default:
-		var shown []string
+		var texts []string
 		for _, w := range a.Command {
-			words, shown = append(words, w.Value), append(shown, w.Show())
+			words, texts = append(words, w.Value), append(texts, w.Show())
 		}
-		add("command", strings.Join(shown, "\x00"), false)
+		add("command", strings.Join(texts, "\x00"), false)
 	}
 	for _, v := range a.Given.Env {
 		add("env "+v.Name, v.Show()+"\x00"+strings.Join(v.Secrets, " "), false)
