@@ -67,13 +67,13 @@ func (p *docPage) provided() {
 		if os.Link(this, claude) != nil { // another file system
 			text, err := os.ReadFile(this)
 			must(p.t, err)
-			must(p.t, os.WriteFile(claude, text, 0o755))
+			must(p.t, writeProgram(claude, text))
 		}
 	}
 	bin := filepath.Join(folder, "bin")
 	must(p.t, os.Mkdir(bin, 0o755))
 	npm := fmt.Sprintf("#!/bin/sh\n[ \"$*\" = 'install -g @anthropic-ai/claude-code' ] && ln -s %s %s/claude && echo added 1 package\n", claude, bin)
-	must(p.t, os.WriteFile(filepath.Join(bin, "npm"), []byte(npm), 0o755))
+	must(p.t, writeProgram(filepath.Join(bin, "npm"), []byte(npm)))
 	p.env[0] = "PATH=" + bin + ":" + strings.TrimPrefix(p.env[0], "PATH=")
 	p.env = append(p.env, "HTTPS_PROXY="+proxy, "SSL_CERT_FILE="+trusted, "ANTHROPIC_API_KEY="+claudesKey)
 	p.t.Cleanup(func() { // the context of the test has ended by then

@@ -219,16 +219,12 @@ func (p *docPage) write(name, body string) {
 	if p.dir == "" {
 		p.begin("empty")
 	}
-	file, mode := filepath.Join(p.dir, name), os.FileMode(0o644)
+	file, text := filepath.Join(p.dir, name), []byte(body+"\n")
+	must(p.t, os.MkdirAll(filepath.Dir(file), 0o755))
 	if strings.HasPrefix(body, "#!") {
-		mode = 0o755
-	}
-	err := os.MkdirAll(filepath.Dir(file), 0o755)
-	if err == nil {
-		err = os.WriteFile(file, []byte(body+"\n"), mode)
-	}
-	if err != nil {
-		p.t.Fatal(err)
+		must(p.t, writeProgram(file, text))
+	} else {
+		must(p.t, os.WriteFile(file, text, 0o644))
 	}
 }
 

@@ -124,7 +124,7 @@ func helpedProject(t *testing.T) *helped {
 		must(t, os.MkdirAll(dir, 0o700))
 	}
 	// Not everybody has jq; this one takes JSON lines too.
-	must(t, os.WriteFile(filepath.Join(p.bin, "jq"), []byte("#!/bin/sh\nexec grep '^{.*}$'\n"), 0o700))
+	must(t, writeProgram(filepath.Join(p.bin, "jq"), []byte("#!/bin/sh\nexec grep '^{.*}$'\n")))
 	copied(t, filepath.Join("testdata", "help"), p.root)
 	commitAll(t, p.root)
 	if !p.ends(t, "sh", "", "async-pipeline run", exit.Failed) {

@@ -232,7 +232,7 @@ func newProject(t *testing.T, hcl string, files ...string) string {
 	dir := t.TempDir()
 	files = append(files, "PIPELINE.hcl", hcl)
 	for i := 0; i < len(files); i += 2 {
-		must(t, os.WriteFile(filepath.Join(dir, files[i]), []byte(files[i+1]), 0o755))
+		must(t, writeProgram(filepath.Join(dir, files[i]), []byte(files[i+1])))
 	}
 	return dir
 }

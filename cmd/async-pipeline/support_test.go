@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,14 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// writeProgram writes a file that is started at once. A child that this process forks meanwhile would hold it open for
+// writing: it could not be started then (ETXTBSY), and a shell takes the next program of that name in PATH.
+func writeProgram(file string, text []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(file, text, 0o700) //nolint:gosec // a program
 }
 
 // everyVerb returns the root and all verbs, each before those below it.

@@ -65,7 +65,7 @@ func (v *victim) goLayer(t *testing.T, warm func() (string, error)) {
 	if os.Link(self, prog) != nil { // on another disk
 		text, err := os.ReadFile(self)
 		must(t, err)
-		must(t, os.WriteFile(prog, text, 0o700))
+		must(t, writeProgram(prog, text))
 	}
 	v.env = append(v.env, "GOCACHEPROG="+prog, goCopyFrom+"="+machine)
 }
