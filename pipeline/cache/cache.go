@@ -33,7 +33,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -78,14 +77,10 @@ type Cache struct {
 	serves    bool                   // there are services
 	sets      map[string][]reads.Set // of tasks with inputs = auto, by name, the newest first
 
-	mu     sync.Mutex // guards what follows
-	memory files.Memory
-	whole  *files.View       // of the last walk of all of the tree; nil: there was none
-	since  map[string]bool   // the tasks of ran that ended after it
-	seen   *files.View       // whole; nil: the tree may have changed since
-	parts  int               // how often a part of the tree was walked since it may have changed
+	views views // of the tree
+
+	mu     sync.Mutex        // guards what follows
 	claims map[string]string // path of an output: the task that made it in this run
-	ran    map[string]bool   // tasks of this run that were carried out, or whose outputs were put back
 
 	foreseen map[string][]reapi.File // with Peek: what the outputs of a task will be that has a hit, where they are not that yet
 }
@@ -186,7 +181,8 @@ func (c *Cache) open() error {
 			c.key, c.err = secretKey(&c.store, !c.Peek)
 			c.baselines.key = c.key
 		}
-		c.memory = files.Memory{Cache: c.Dir, Dir: cmp.Or(c.baselines.tree, c.Dir), Root: c.Config.Root, Hides: c.hides}
+		c.views.memory = files.Memory{Cache: c.Dir, Dir: cmp.Or(c.baselines.tree, c.Dir), Root: c.Config.Root, Hides: c.hides}
+		c.views.config, c.views.peek = c.Config, c.Peek
 		c.sets = map[string][]reads.Set{}
 		var named, wanted []files.Pattern
 		for _, t := range c.Config.Tasks {
@@ -205,13 +201,13 @@ func (c *Cache) open() error {
 			named = append(named, slices.DeleteFunc(of.In, func(p files.Pattern) bool { return p.Folder == "" })...)
 			named = append(named, of.Makes...)
 		}
-		c.memory.Want(named, wanted)
+		c.views.memory.Want(named, wanted)
 		c.claims = map[string]string{}
 		c.serves = slices.ContainsFunc(c.Config.Tasks, func(t *pipeline.Task) bool { return t.Service != nil })
 		c.programs.load(filepath.Join(c.Dir, "programs.json"))
 		c.tools.load(filepath.Join(c.Dir, "tools.json"))
 		c.tools.now = map[string]*answer{}
-		c.baselines.passes.load(filepath.Join(c.memory.Dir, "passes.json"))
+		c.baselines.passes.load(filepath.Join(c.views.memory.Dir, "passes.json"))
 	})
 	return c.err
 }
@@ -301,7 +297,7 @@ const noInput = "no file matches its inputs"
 // then: it could as well have had its turn before those that ended. Where it must run, or its outputs are no longer there as
 // they were, the tree is looked at again.
 func (c *Cache) lookFor(ctx context.Context, e *Entry) error {
-	if v := c.earlier(e.task); v != nil {
+	if v := c.views.earlier(e.task); v != nil && !c.Force && !c.serves { // a service may write at any time
 		if _, err := c.lookIn(ctx, v, e); err == nil && e.Result == Hit {
 			e.early = true
 			return nil
@@ -313,7 +309,7 @@ func (c *Cache) lookFor(ctx context.Context, e *Entry) error {
 // lookNow is lookFor in the tree as it is.
 func (c *Cache) lookNow(ctx context.Context, e *Entry) error {
 	e.early, e.at = false, time.Now().UnixNano()
-	v, err := c.view(ctx, e.task)
+	v, err := c.views.of(ctx, e.task)
 	if err != nil {
 		return err
 	}
@@ -340,18 +336,6 @@ func (c *Cache) Refuse(ctx context.Context, e *Entry, why error) {
 	if e.Result == Hit {
 		e.Result, e.Why = Miss, c.differences(e.task, &e.made, e.inputs, why)
 	}
-}
-
-// earlier returns the last view of all of the tree, where the tree may have changed since, but no task that t depends on, and
-// not t, has ended since. nil: there is none.
-func (c *Cache) earlier(t *pipeline.Task) *files.View {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.seen != nil || c.whole == nil || c.Force || c.serves || c.since[t.Name] ||
-		slices.ContainsFunc(c.dependencies(t), func(d *pipeline.Task) bool { return c.since[d.Name] }) {
-		return nil
-	}
-	return c.whole
 }
 
 // lookIn is lookFor in a view. If none of the sets has a result the first is taken, and lacks is why it has none.
@@ -396,62 +380,6 @@ func (e *Entry) See() func(access.Path) {
 	return e.reads.See
 }
 
-// scopeOf returns what a task has to do with by itself.
-func scopeOf(t *pipeline.Task) files.Scope {
-	of := files.Scope{Makes: files.ParseAll(t.Outputs)}
-	if t.HasInputs() {
-		of.In = append(files.ParseAll(t.Inputs), files.ParseAll(files.EscapeAll(t.Reads))...)
-	}
-	return of
-}
-
-// mostParts is after how many walks of parts all of the tree is walked: where a run answers much from the cache, that
-// answers all tasks until the next one runs.
-const mostParts = 16
-
-// view returns a view of what a task has to do with, as every task that has ended left it.
-func (c *Cache) view(ctx context.Context, t *pipeline.Task) (*files.View, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.look(ctx, t)
-}
-
-// look is view. c.mu is locked.
-func (c *Cache) look(ctx context.Context, t *pipeline.Task) (*files.View, error) {
-	if c.seen != nil {
-		return c.seen, nil
-	}
-	of := scopeOf(t)
-	for _, d := range c.dependencies(t) {
-		of.Makes = append(of.Makes, files.ParseAll(d.Outputs)...)
-	}
-	for _, p := range slices.Concat(of.In, of.Makes) {
-		if !p.Not {
-			of.Paths = append(of.Paths, p.Folder)
-		}
-	}
-	if t.Auto {
-		of.Paths = append(of.Paths, "")
-	}
-	defer c.removeAbandoned()
-	if c.parts++; c.parts <= mostParts {
-		if v, ok, err := c.memory.Part(ctx, of); ok || err != nil {
-			return v, err
-		}
-	}
-	return c.walk(ctx)
-}
-
-// walk walks all of the tree. c.mu is locked.
-func (c *Cache) walk(ctx context.Context) (*files.View, error) {
-	v, err := c.memory.Look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c.whole, c.seen, c.since = v, v, map[string]bool{}
-	return v, nil
-}
-
 // RemoveAbandoned removes from the outputs of all tasks what a killed run had not restored in full. Look does so too, where
 // it walks.
 func (c *Cache) RemoveAbandoned(ctx context.Context) error {
@@ -461,21 +389,7 @@ func (c *Cache) RemoveAbandoned(ctx context.Context) error {
 	if err := c.open(); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err := c.walk(ctx)
-	c.removeAbandoned()
-	return err
-}
-
-func (c *Cache) removeAbandoned() {
-	abandoned := c.memory.Abandoned()
-	if c.Peek {
-		return
-	}
-	for _, p := range abandoned {
-		_ = os.Remove(filepath.Join(c.Config.Root, filepath.FromSlash(p))) // it is no file of anybody's
-	}
+	return c.views.renew(ctx)
 }
 
 // Left records, after Ran, which outputs a task made whose result is not stored, because it failed or was interrupted. A
@@ -484,7 +398,7 @@ func (c *Cache) Left(ctx context.Context, e *Entry) {
 	if e == nil || e.Key == "" || len(e.task.Outputs) == 0 {
 		return
 	}
-	v, err := c.view(context.WithoutCancel(ctx), e.task)
+	v, err := c.views.of(context.WithoutCancel(ctx), e.task)
 	if err == nil {
 		there, _ := v.Outputs(e.task.Outputs)
 		c.leaves(e, there)
@@ -519,18 +433,7 @@ func (c *Cache) hidden(lists ...[]reapi.File) string {
 }
 
 // Ran must be called when a task has ended that was carried out, before its dependants begin: it may have changed the tree.
-func (c *Cache) Ran(t *pipeline.Task) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ran == nil {
-		c.ran = map[string]bool{}
-	}
-	c.ran[t.Name] = true
-	if c.since != nil {
-		c.since[t.Name] = true
-	}
-	c.seen, c.parts = nil, 0
-}
+func (c *Cache) Ran(t *pipeline.Task) { c.views.ran(t) }
 
 // errExpired means that a result is older than the task's ttl.
 var errExpired = errors.New("it expired")
@@ -572,13 +475,11 @@ func (c *Cache) find(v *files.View, t *pipeline.Task, key string) (reapi.Result,
 
 // Close stores what was learned of the tree. An error costs the next run time.
 func (c *Cache) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.store.Dir == "" || c.Peek || c.err != nil || !c.memory.Known() {
+	if opened := c.store.Dir != "" && c.err == nil; !opened || c.Peek || !c.views.known() {
 		return nil
 	}
 	if err := c.baselines.makeTree(); err != nil {
 		return err
 	}
-	return errors.Join(c.memory.Save(), c.programs.save(), c.tools.save(), c.baselines.passes.save())
+	return errors.Join(c.views.save(), c.programs.save(), c.tools.save(), c.baselines.passes.save())
 }

@@ -164,7 +164,7 @@ func (c *Cache) ownProgram(own []files.Pattern, p Program) bool {
 // inputs returns the input root of a task: its inputs, which are set or those that it declares, what its file functions
 // read, and the outputs of all that it depends on. before are its own outputs as they are now.
 func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *reads.Set) (v *files.View, in, before []reapi.File, err error) {
-	v, err = c.view(ctx, t)
+	v, err = c.views.of(ctx, t)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -175,13 +175,11 @@ func (c *Cache) inputs(ctx context.Context, t *pipeline.Task, set *reads.Set) (v
 
 // inputsIn is inputs in a view.
 func (c *Cache) inputsIn(v *files.View, t *pipeline.Task, set *reads.Set) (in []reapi.File, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	patterns := t.Inputs
 	if len(t.Reads) > 0 {
 		patterns = append(slices.Clone(patterns), files.EscapeAll(t.Reads)...)
 	}
-	in, err = v.Inputs(c.Config.Root, patterns, t.Outputs)
+	in, err = c.views.inputs(v, patterns, t.Outputs)
 	if err == nil && set != nil {
 		var read []reapi.File
 		read, err = reads.Files(v, c.Config.Root, *set, files.ParseAll(t.Outputs))
@@ -190,8 +188,10 @@ func (c *Cache) inputsIn(v *files.View, t *pipeline.Task, set *reads.Set) (in []
 	if err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var more []reapi.File
-	for _, d := range c.dependencies(t) {
+	for _, d := range dependencies(c.Config, t) {
 		made, foreseen := c.foreseen[d.Name]
 		switch {
 		case foreseen:
@@ -209,24 +209,4 @@ func (c *Cache) inputsIn(v *files.View, t *pipeline.Task, set *reads.Set) (in []
 	own := files.ParseAll(t.Outputs)
 	more = slices.DeleteFunc(more, func(f reapi.File) bool { return files.Matches(own, f.Path) })
 	return files.Tidy(slices.Concat(in, more)), nil
-}
-
-// dependencies returns what a task depends on, also indirectly.
-func (c *Cache) dependencies(t *pipeline.Task) (all []*pipeline.Task) {
-	seen := map[string]bool{t.Name: true}
-	var add func(names []string)
-	add = func(names []string) {
-		for _, name := range names {
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
-			if d := c.Config.Task(name); d != nil {
-				all = append(all, d)
-				add(d.DependsOn)
-			}
-		}
-	}
-	add(t.DependsOn)
-	return all
 }

@@ -96,20 +96,11 @@ func (c *Cache) gathered(ctx context.Context, e *Entry) (*reads.Seen, error) {
 	if e.reads == nil {
 		return nil, nil
 	}
-	own := files.ParseAll(e.task.Outputs)
-	end := func() reads.Seen {
-		return e.reads.End(c.memory.Ignores, func(p string) bool { return files.Matches(own, p) })
+	s, err := c.views.read(ctx, e.task, e.reads)
+	if err != nil {
+		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := end()
-	if e.task.Auto { // the walk must find what it read, and git tell what of that it ignores
-		read := files.ParseAll(s.Patterns())
-		c.memory.Want(slices.DeleteFunc(slices.Clone(read), func(p files.Pattern) bool { return p.Folder == "" }), read)
-		if _, err := c.look(ctx, e.task); err != nil {
-			return nil, err
-		}
-		s = end()
+	if e.task.Auto {
 		for _, p := range slices.Concat(s.Files, s.Names, s.Listed, s.Made) {
 			if name, found := c.Secrets.Find([]byte(p)); found {
 				s.WhyNot = cmp.Or(s.WhyNot, fmt.Sprintf("it uses a path that has the value of the secret %s in it", name))

@@ -60,7 +60,7 @@ func (c *Cache) restore(ctx context.Context, e *Entry) error {
 	if c.isMade(e) {
 		return nil
 	}
-	v, err := c.view(ctx, e.task)
+	v, err := c.views.of(ctx, e.task)
 	if err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func (c *Cache) Clean(ctx context.Context, e *Entry) error {
 	if last == nil {
 		return nil
 	}
-	v, err := c.view(ctx, e.task)
+	v, err := c.views.of(ctx, e.task)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -35,7 +34,7 @@ func (c *Cache) tool(ctx context.Context, t *pipeline.Task, tool pipeline.Tool, 
 		return "", err
 	}
 	question := reapi.DigestOf(b).Hash
-	a, known := c.tools.answer(question+c.ranBefore(t), question)
+	a, known := c.tools.answer(question+c.views.ranBefore(t), question)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -69,20 +68,4 @@ func (t *tools) answer(asked, question string) (a *answer, known string) {
 		t.now[asked] = a
 	}
 	return a, t.known[question]
-}
-
-// ranBefore returns the names of those that t depends on and that have run, or put back outputs, in this run.
-func (c *Cache) ranBefore(t *pipeline.Task) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var names []string
-	if len(c.ran) > 0 {
-		for _, d := range c.dependencies(t) {
-			if c.ran[d.Name] {
-				names = append(names, d.Name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return strings.Join(names, "\n")
 }

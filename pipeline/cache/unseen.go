@@ -29,7 +29,7 @@ func (u *Unseen) ask(c *pipeline.Config, tasks []*pipeline.Task) error {
 	u.root = c.Root
 	u.outputs = func(t *pipeline.Task) []files.Pattern {
 		makes := files.ParseAll(t.Outputs)
-		for _, d := range (&Cache{Config: c}).dependencies(t) {
+		for _, d := range dependencies(c, t) {
 			makes = append(makes, files.ParseAll(d.Outputs)...)
 		}
 		return makes
