@@ -243,7 +243,7 @@ func (q *Request) turn(ctx context.Context, r *Result) (l left, err error) {
 	}
 	defer raw.Close()
 	r.Row.StartedAt = timestamp.Now()
-	if err := q.Draft.Works(q.Number, draft.Workplace{
+	if err := q.Draft.BeginWork(q.Number, draft.Workplace{
 		Copy: c.Dir, Base: q.Base.Holder(), Agent: q.Agent.Name(), Sandbox: r.Row.Sandbox, StartedAt: r.Row.StartedAt,
 		Keyed: q.Agent.Keyed(),
 	}); err != nil {
@@ -371,7 +371,7 @@ func (q *Request) keep(ctx context.Context, c *scratch.Copy, early []patch.Chang
 	if err != nil {
 		return err
 	}
-	return q.Draft.Rested(q.Number)
+	return q.Draft.EndWork(q.Number)
 }
 
 // rescue stores the difference as a patch.

@@ -132,7 +132,7 @@ func SettleLocked(
 
 // interrupted stores what the attempts of one draft left, and seals or finishes it.
 func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]string, error) {
-	works, err := d.Workplaces()
+	places, err := d.Workplaces()
 	if err != nil {
 		return nil, err
 	}
@@ -142,10 +142,10 @@ func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]st
 		Reason: new("killed: async-pipeline was killed, or its disk was full, before this fix was recorded"),
 	}
 	lines, _ := (&fix.Proposal{Dir: d.RunDir(), Name: d.Name}).Transcript() // what cannot be read is not known
-	for _, attempt := range slices.Sorted(maps.Keys(works)) {
-		w := works[attempt]
+	for _, attempt := range slices.Sorted(maps.Keys(places)) {
+		w := places[attempt]
 		at, ours := homes.Around(ctx, store, w.Copy)
-		if !w.Rested && ours && homes.Inside(w.Base, at.Work) && recordfile.Exists(w.Copy) { // else it is not ours, or swept
+		if !w.Ended && ours && homes.Inside(w.Base, at.Work) && recordfile.Exists(w.Copy) { // else it is not ours, or swept
 			rel, kept, err := rescueFrom(ctx, d, attempt, w, at)
 			if err != nil {
 				return said, err
@@ -158,7 +158,7 @@ func interrupted(ctx context.Context, store *record.Store, d *draft.Draft) ([]st
 				said = append(said, fmt.Sprintf("an agent's changes for task %s, left by a killed run, are kept in the rescue patch %s",
 					d.Task, filepath.Join(at.Store, "runs", d.Run, rel)))
 			}
-			if err := d.Rested(attempt); err != nil {
+			if err := d.EndWork(attempt); err != nil {
 				return said, err
 			}
 		}
@@ -181,13 +181,13 @@ func rowOf(d *draft.Draft, lines []fix.TranscriptLine, attempt int, w draft.Work
 	}
 	input, output, requests, whole := used(lines, attempt)
 	switch {
-	case requests > 0 && whole && w.Rested:
+	case requests > 0 && whole && w.Ended:
 		row.Tokens = fix.Tokens{Input: &input, Output: &output}
 		row.Requests = &requests
 	case input+output > 0:
 		row.Tokens = fix.Tokens{AtLeast: new(input + output)}
 	}
-	if !w.Rested {
+	if !w.Ended {
 		row.Kind, row.Class = new(string(failure.LifecycleClose)), new(string(failure.LifecycleClose.Class()))
 		row.Evidence = new("the runner was ended")
 		return row

@@ -43,7 +43,7 @@ func settles(t *testing.T, cache, now string) {
 	fixtest.Put(t, c.Dir, "a", "f:good\n")
 	d, err := draft.Begin(run.Dir, run.ID, run.Digest, "check", nil)
 	fixtest.Check(t, err)
-	fixtest.Check(t, d.Works(1, draft.Workplace{Copy: c.Dir, Base: base.Holder(), Agent: "b", StartedAt: timestamp.Now()}))
+	fixtest.Check(t, d.BeginWork(1, draft.Workplace{Copy: c.Dir, Base: base.Holder(), Agent: "b", StartedAt: timestamp.Now()}))
 	for _, request := range []map[string]any{
 		{"input_tokens": 100, "output_tokens": 10},
 		{"input_tokens": 200, "output_tokens": 20},
@@ -53,9 +53,9 @@ func settles(t *testing.T, cache, now string) {
 	}
 	fixtest.Put(t, run.Dir, "fixes/check/attempt-1.patch", "f:a patch")
 	fixtest.Check(t, d.Transcript(1, "retry", map[string]any{"kind": "server_overload", "class": "transient", "evidence": "529", "decision": "retry"}))
-	fixtest.Check(t, d.Rested(1))
+	fixtest.Check(t, d.EndWork(1))
 	fixtest.Check(t, d.Transcript(2, "request", map[string]any{"input_tokens": 3, "output_tokens": 2}))
-	fixtest.Check(t, d.Works(2, draft.Workplace{
+	fixtest.Check(t, d.BeginWork(2, draft.Workplace{
 		Copy: c.Dir, Base: base.Holder(), Agent: "a", Sandbox: "none", StartedAt: timestamp.Now(),
 	}))
 	fixtest.Check(t, d.Close())

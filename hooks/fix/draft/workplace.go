@@ -21,20 +21,19 @@ type Workplace struct {
 	Sandbox   string `json:"sandbox"`
 	StartedAt string `json:"started_at"`
 
-	Rested bool `json:"rested,omitempty"` // its agent has ended, and what it left is stored
+	Ended bool `json:"ended,omitempty"` // its agent has ended, and what it left is stored
 
 	Keyed bool `json:"keyed"` // the agent was given secrets that only its runner knew: no patch is made of the copy
 }
 
-// Works notes where an attempt works, before its agent starts. Rested adds that the rescue patch is stored. Seal and
-// Finish remove the notes.
-func (d *Draft) Works(attempt int, w Workplace) error {
+// BeginWork notes where an attempt works, before its agent starts. Seal and Finish remove the notes.
+func (d *Draft) BeginWork(attempt int, w Workplace) error {
 	return recordfile.WriteJSON(d.path(workplace(attempt)), w, false)
 }
 
-// Rested notes that the agent of an attempt has ended, and that what it left is stored. Where Works noted nothing it does
-// nothing.
-func (d *Draft) Rested(attempt int) error {
+// EndWork notes that the agent of an attempt has ended, and that what it left is stored. Where BeginWork noted nothing it
+// does nothing.
+func (d *Draft) EndWork(attempt int) error {
 	w, err := d.workplace(attempt)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -42,8 +41,8 @@ func (d *Draft) Rested(attempt int) error {
 	if err != nil {
 		return err
 	}
-	w.Rested = true
-	return d.Works(attempt, w)
+	w.Ended = true
+	return d.BeginWork(attempt, w)
 }
 
 // workplace reads one note.
