@@ -2,6 +2,8 @@ package review
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
@@ -28,8 +30,23 @@ var (
 	// eachOf is how the members of a value are gone through without their names.
 	eachOf = lazily.Regexp(`\[\s*\w+\s*\]|\b(?:getattr|vars|zip|astuple|fields)\b`)
 
-	// assignsMember is "=" in a condition or a result.
+	// guards is what asks for the kind of the other value, or for one at all, before what must hold as well.
+	guards = lazily.Regexp(`\b(?:isinstance\s*\([^()\n]*\)|\w+\s*(?:!==?|is\s+not)\s*(?:nil|null|None|undefined)|\w+\s+instanceof\s+\w+(?:\s+\w+)?)\s*(?:&&|\band\b)` +
+		`|(?:\breturn|\(|&&)\s*\w+\s*&&`)
+	// bitOr is "or" between two bracketed terms, and anyway is one whose other side is true.
+	bitOr  = lazily.Regexp(`\)\s*\|\s*\(`)
+	anyway = lazily.Regexp(`\bor\s+True\b|\bTrue\s+or\b|\|\|\s*true\b|\btrue\s*\|\|`)
+	// ofSelf is a member of the value itself, and ofNumber asks whether one is no number, which is equal to nothing.
+	ofSelf   = lazily.Regexp(`\b(?:self|this)(?:\.|->)\w`)
+	ofNumber = lazily.Regexp(`(?i)nan\b`)
+	stepsIf  = lazily.Regexp(`\b(?:if|elif|while|assert|for|match)\b`)
+	// ifThenTrue is a condition of two values' agreement after which all is decided; one of a switch may be a list.
+	ifThenTrue = lazily.Regexp(`\b(?:if|case|elif)\b([^{:;\n]*==[^{:;\n]*)[{:)]\s*return\s+(?:True|true)\b`)
+
+	// assignsMember is "=" in a condition or a result, setsMember as a statement, and setsAll of all members at once.
 	assignsMember = lazily.Regexp(`(?:[(!]|&&|\|\||\breturn)\s*(?:this|self)(?:\.|->)(\w+)\s*=\s*(\w+)(?:\.|->)(\w+)\b`)
+	setsMember    = lazily.Regexp(`(?m)(?:^|[;{])\s*\w+(?:\.|->)(\w+)\s*=\s*(\w+)(?:\.|->)(\w+)\s*(?:;|$)`)
+	setsAll       = lazily.Regexp(`\bObject\.assign\(\s*this\s*,\s*(\w+)|\bself\.__dict__(?:\.update\(|\s*=)\s*(?:vars\(\s*)?(\w+)|(?m:^\s*\*\w+\s*=\s*\*(\w+)\s*$)`)
 	wholeText     = lazily.Regexp("\\bString\\(\\s*this\\s*\\)|\\bthis\\.toString\\(\\s*\\)|`\\$\\{this\\}`|\\bthis\\s*\\+\\s*(?:''|\"\")")
 	hasText       = lazily.Regexp(`\btoString\b|\btoPrimitive\b|\bextends\b|\bimport\b|\brequire\b|\bassign\b|\bprototype\b`)
 	inLoop        = lazily.Regexp(`\bfor\b[^:\n]*?\bin\b`)
@@ -47,22 +64,61 @@ func (b methodBody) exact() methodBody {
 // loosens reports whether another body that took the place of this one is true where fewer of its terms hold: one of them
 // is enough, it looks at the types of items only, or it sets a member to the other value's.
 func (b methodBody) loosens(now methodBody) bool {
-	return b.takesOr(now) || now.asksAny() && !b.asksAny() || itemKindsOnly(now.text) && !itemKindsOnly(b.text) || now.assigns()
+	return b.takesOr(now) || now.asksAny() && !b.asksAny() || itemKindsOnly(now.text) && !itemKindsOnly(b.text) || now.assigns() ||
+		anyway().MatchString(now.text) && !anyway().MatchString(b.text) || now.ways() > max(1, b.ways()) ||
+		now.oneSided() && !b.oneSided()
+}
+
+// oneSided reports whether a result is true for a member of the value itself, whatever the other value has.
+func (b methodBody) oneSided() bool {
+	for _, at := range ofAll().FindAllStringIndex(b.text, -1) {
+		begin := strings.LastIndexAny(b.text[:at[0]], "\n;{}") + 1
+		before, term, depth := b.text[begin:at[0]], b.text[at[1]:], 0
+		for i, c := range []byte(term) {
+			switch c {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+			if depth < 0 || strings.IndexByte("\n;{}", c) >= 0 {
+				term = term[:i]
+				break
+			}
+		}
+		whole := strings.Count(before, "(") == strings.Count(before, ")") || sameness().MatchString(term)
+		if whole && !stepsIf().MatchString(before) && ofSelf().MatchString(term) && !mentionsWord(term, b.other) &&
+			!noValue().MatchString(term) && !ofNumber().MatchString(term) {
+			return true
+		}
+	}
+	return false
+}
+
+// ways returns how many conditions about members are enough, each by itself.
+func (b methodBody) ways() (n int) {
+	for _, m := range ifThenTrue().FindAllStringSubmatch(b.text, -1) {
+		for _, term := range strings.Split(m[1], ",") {
+			if members, _ := (methodBody{term, b.other}).members(); len(members) == 1 && agrees().MatchString(term) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // takesOr reports whether "and" became "or" between what agrees, or "or" became "and" between what differs, and nothing
 // else is denied than before. The values as wholes, or none of them, may be asked for as well.
 func (b methodBody) takesOr(now methodBody) bool {
-	more := func(re *regexp.Regexp) int {
-		return len(re.FindAllString(now.text, -1)) - len(re.FindAllString(b.text, -1))
-	}
+	was, is := guards().ReplaceAllString(b.text, " "), guards().ReplaceAllString(now.text, " ")
+	more := func(re *regexp.Regexp) int { return len(re.FindAllString(is, -1)) - len(re.FindAllString(was, -1)) }
 	if more(noValue()) > 0 || more(denial()) > 0 || now.asksWhole() && !b.asksWhole() {
 		return false
 	}
 	if more(differs()) == 0 && more(agrees()) == 0 && len(differs().FindAllString(now.text, -1)) > 1 {
 		return more(ofAll()) < 0 && more(allHold()) > 0
 	}
-	return more(allHold()) < 0 && more(ofAll()) > 0
+	return more(allHold()) < 0 && more(ofAll())+more(bitOr()) > 0
 }
 
 // asksWhole reports whether a comparison asks for the value that it is given as a whole.
@@ -93,8 +149,21 @@ func itemKindsOnly(body string) bool {
 	return rest != body && !sameness().MatchString(inLoop().ReplaceAllString(ofKind().ReplaceAllString(rest, " "), " "))
 }
 
-// assigns reports whether a comparison sets a member to that of the value that it is given: "=" in the place of "==".
+// assigns reports whether a comparison sets a member to that of the value that it is given: "=" in the place of "==", or
+// before it looks at it.
 func (b methodBody) assigns() bool {
+	for _, m := range setsAll().FindAllStringSubmatch(b.text, -1) {
+		if b.other != "" && slices.Contains(m[1:], b.other) {
+			return true
+		}
+	}
+	for _, m := range setsMember().FindAllStringSubmatchIndex(b.text, -1) {
+		if name := b.text[m[2]:m[3]]; name == b.text[m[6]:m[7]] && b.text[m[4]:m[5]] == b.other {
+			if members, _ := (methodBody{b.text[m[1]:], b.other}).members(); members[name] {
+				return true
+			}
+		}
+	}
 	for _, m := range assignsMember().FindAllStringSubmatch(b.text, -1) {
 		if m[1] == m[3] && m[2] == b.other {
 			return true

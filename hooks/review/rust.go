@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
@@ -45,14 +44,13 @@ func rustEqual(e *edit) (found findings) {
 	if e.language != "rust" || !e.production() || !e.exists() {
 		return nil
 	}
-	alwaysAll := sync.OnceValue(e.alwaysAll)
 	for i := range e.after.lines {
 		m := rustEquals().FindStringSubmatch(e.after.code(i))
 		if m == nil {
 			continue
 		}
 		body, touched := e.rustBody(e.after, i)
-		if touched && m[1] == "eq" && (e.after.tolerates(body) || strings.Contains(body, "||") && alwaysAll()) {
+		if touched && m[1] == "eq" && e.after.tolerates(body) {
 			found.add(e, rules.AssertionRemoved, i, true, tolerant, e.after.trimmed(i))
 			continue
 		}
@@ -90,20 +88,6 @@ func rustCompares(body, other string) bool {
 		return both(body)
 	}
 	return slices.ContainsFunc(rustTerms().Split(body, -1), both)
-}
-
-// alwaysAll reports whether every eq of the file before the change was true only where all its conditions were.
-func (e *edit) alwaysAll() bool {
-	any := false
-	for i := range e.before.lines {
-		if m := rustEquals().FindStringSubmatch(e.before.code(i)); m != nil && m[1] == "eq" {
-			body, _ := e.rustBody(e.before, i)
-			if any = true; strings.Contains(body, "||") {
-				return false
-			}
-		}
-	}
-	return any
 }
 
 // rustBody returns the body of the function in line at of a side, without blanks and its last semicolon, and whether a

@@ -323,7 +323,7 @@ func (b methodBody) members() (all map[string]bool, bare int) {
 		names = append(names, m[1])
 	}
 	mention := regexp.MustCompile(`\b(?:` + quoted(names) + `)\b\)*(?:\??\s*(?:\.|->)\s*(\w+))?`) // ((T) o).x
-	for _, m := range mention.FindAllStringSubmatch(b.text, -1) {
+	for _, m := range mention.FindAllStringSubmatch(ofKind().ReplaceAllString(b.text, ""), -1) {
 		switch {
 		case m[1] == "":
 			bare++
