@@ -105,6 +105,7 @@ var table = map[string]entry{
 	"internal/lazily":                  {0, nil},
 	"internal/english":                 {0, nil},
 	"internal/failure":                 {0, nil},
+	"internal/reset":                   {0, nil},
 	"internal/unixat":                  {0, nil},
 	"internal/timestamp":               {0, nil},
 	"internal/watch":                   {1, nil},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
+	"github.com/async-pipeline/async-pipeline/internal/reset"
 )
 
 // A Request is one turn.
@@ -176,4 +177,4 @@ type Agent interface {
 
 // LongestWait is the longest wait that is believed, of a provider as of an agent. A longer one comes from a wrong
 // clock or another unit, and is not waited for.
-const LongestWait = 30 * 24 * time.Hour
+const LongestWait = reset.Longest

@@ -11,6 +11,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
+	"github.com/async-pipeline/async-pipeline/internal/reset"
 )
 
 // facts are what is known of an error that a provider reported.
@@ -31,7 +32,10 @@ func (f facts) error() *Error {
 		again = *f.again
 	}
 	if f.after < 0 && kind.Class() == failure.Wait {
-		f.after = waitWords(f.message)
+		now := time.Now()
+		if wait := reset.Announced(f.message, now).Believed(now); wait != nil {
+			f.after = *wait
+		}
 	}
 	message := cmp.Or(f.message, strings.Join(f.codes, " "), "the provider says no more")
 	return &Error{Kind: kind, Status: f.status, Message: message, RetryAfter: f.after, Retryable: again}

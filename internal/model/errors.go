@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -233,19 +231,4 @@ func milliseconds(text string, unit float64) (time.Duration, bool) {
 		return longest, true
 	}
 	return time.Duration(ms) * time.Millisecond, true
-}
-
-var tryAgainIn = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:try again|retry|resets?) (?:in|after) ((?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h) ?)+)`)
-})
-
-// waitWords returns how long the message of a limit asks to wait: inside a stream OpenAI tells it in words only ("Please
-// try again in 6.2s"), and gateways at any status ("resets in 2h 5m").
-func waitWords(message string) time.Duration {
-	if said := tryAgainIn().FindStringSubmatch(message); said != nil {
-		if wait, err := time.ParseDuration(strings.ToLower(strings.ReplaceAll(said[1], " ", ""))); err == nil {
-			return wait
-		}
-	}
-	return none
 }

@@ -362,7 +362,7 @@ func TestRetryAfter(t *testing.T) {
 		"Rate limit reached for gpt-5.5. Please try again in 11.054s. Visit x.": 11054 * time.Millisecond, "try again in 120ms": 120 * time.Millisecond,
 		"Please try again in 1h2m3s.": time.Hour + 2*time.Minute + 3*time.Second, "try again in a while": none, "try again in 5": none,
 		"Slow down; resets in 2h 5m": 2*time.Hour + 5*time.Minute, "retry after 300ms": 300 * time.Millisecond,
-		"presets in 5m": none, "try again in 99999999999999h": none,
+		"presets in 5m": none, "try again in 99999999999999h": none, "Limit reached, try again in two minutes": 2 * time.Minute,
 	} {
 		f := facts{codes: []string{"rate_limit_exceeded"}, message: message, after: none}
 		if e := f.error(); e.RetryAfter != want {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/reset"
 )
 
 var claude = &program{
@@ -117,7 +118,7 @@ func readClaude(r *report) func([]byte) {
 				}
 				limited = &fault{kind: kind, text: "the plan's limit is reached " + e.Limit.Type}
 				if e.Limit.Resets > 0 {
-					limited.reset.at = time.Unix(int64(e.Limit.Resets), 0).UTC()
+					limited.reset.At = time.Unix(int64(e.Limit.Resets), 0).UTC()
 				}
 			}
 			r.limit = limited
@@ -186,7 +187,7 @@ func claudeResult(r *report, e claudeEvent) {
 		r.fail(failure.ContentPolicy, words)
 	case r.limit != nil && r.end != succeeded:
 		r.fail(r.limit.kind, words)
-		if r.limit.reset != (reset{}) {
+		if r.limit.reset != (reset.Reset{}) {
 			r.fault.reset = r.limit.reset // words are less exact
 		}
 	default:

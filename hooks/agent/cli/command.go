@@ -13,6 +13,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/reset"
 )
 
 // A Command is an agent that is any program. It works in its current directory and reads from its standard input,
@@ -134,7 +135,7 @@ func (c *Command) Turn(ctx context.Context, r agent.Request) (agent.Turn, error)
 	case failure != nil && turn.Kind == failure.Kind:
 		turn.RetryAfter = failure.RetryAfter
 		if turn.RetryAfter == nil {
-			turn.RetryAfter = announced(failure.Message, time.Now()).believed(time.Now())
+			turn.RetryAfter = reset.Announced(failure.Message, time.Now()).Believed(time.Now())
 		}
 		if k := failure.Kind; !k.Known() && !slices.Contains(c.Policy.ExtraKinds, string(k)) {
 			turn.Evidence += fmt.Sprintf("; %q is not known, and so not tried again: %s; extra_kinds of the agent's retry "+

@@ -7,6 +7,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/reset"
 )
 
 const (
@@ -41,14 +42,14 @@ func TestKindOfWords(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	t.Parallel()
-	later := reset{at: time.Unix(4102444800, 0).UTC()} // as in claudeLimit
+	later := reset.Reset{At: time.Unix(4102444800, 0).UTC()} // as in claudeLimit
 	for _, c := range []struct {
 		id, cli, stdout, stderr string
 		given                   string
 		exit                    agent.Exit
 		want                    failure.Kind
-		text                    string // in the evidence
-		reset                   reset  // zero: any
+		text                    string      // in the evidence
+		reset                   reset.Reset // zero: any
 	}{
 		{id: "E01 a success that is an error", cli: "claude", stdout: `{"type":"result","subtype":"success","is_error":true,"result":"API Error: Rate limit reached"}`, want: failure.RateLimited, text: "Rate limit reached"},
 		{id: "E02 ended by us after its success", cli: "claude", stdout: claudeSays + claudeGood, exit: agent.Exit{Code: 143}, want: ""},
@@ -104,9 +105,9 @@ func TestJudge(t *testing.T) {
 		{id: "G86 a later result without words", cli: "claude", stdout: claudeGood + `{"type":"result","subtype":"success","is_error":false,"result":null}` + "\n" + `{"type":"result","subtype":"error_during_execution","is_error":true}`, want: ""},
 		{id: "C33 stays what it was", cli: "opencode", stdout: `{"type":"text","part":{"text":"prose"}}`, want: failure.StreamFailure},
 		{id: "C38 a line of 9 MB", cli: "codex", stdout: codexStart + `{"type":"item.completed","item":{"type":"command_execution","aggregated_output":"` + strings.Repeat("x", 9<<20) + `"}}` + "\n" + `{"type":"item.completed","item":{"type":"agent_message","text":"done"}}` + "\n" + `{"type":"turn.completed","usage":{"input_tokens":1}}`, want: ""},
-		{id: "C40 a limit with a date", cli: "codex", stderr: "ERROR: You've hit your usage limit. Try again at Apr 28th, 2026 10:03 PM.", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset{at: time.Date(2026, 4, 28, 22, 3, 0, 0, time.Local).UTC()}},
-		{id: "C40 a limit with a date in an event", cli: "codex", stdout: codexStart + `{"type":"error","message":"You've hit your usage limit."}` + "\n" + `{"type":"turn.failed","error":{"message":"You've hit your usage limit. Try again at Apr 28th, 2026 10:03 PM."}}`, exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset{at: time.Date(2026, 4, 28, 22, 3, 0, 0, time.Local).UTC()}},
-		{id: "C40 a limit with a span on stderr", cli: "gemini", stdout: `{"type":"result","status":"error","error":{"message":"You have exhausted your daily quota on this model."}}`, stderr: "TerminalQuotaError: You have exhausted your capacity on this model. Your quota will reset after 3h12m.", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset{after: 3*time.Hour + 12*time.Minute}},
+		{id: "C40 a limit with a date", cli: "codex", stderr: "ERROR: You've hit your usage limit. Try again at Apr 28th, 2026 10:03 PM.", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset.Reset{At: time.Date(2026, 4, 28, 22, 3, 0, 0, time.Local).UTC()}},
+		{id: "C40 a limit with a date in an event", cli: "codex", stdout: codexStart + `{"type":"error","message":"You've hit your usage limit."}` + "\n" + `{"type":"turn.failed","error":{"message":"You've hit your usage limit. Try again at Apr 28th, 2026 10:03 PM."}}`, exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset.Reset{At: time.Date(2026, 4, 28, 22, 3, 0, 0, time.Local).UTC()}},
+		{id: "C40 a limit with a span on stderr", cli: "gemini", stdout: `{"type":"result","status":"error","error":{"message":"You have exhausted your daily quota on this model."}}`, stderr: "TerminalQuotaError: You have exhausted your capacity on this model. Your quota will reset after 3h12m.", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted, reset: reset.Reset{After: 3*time.Hour + 12*time.Minute}},
 		{id: "C40 a limit in a whole sentence", cli: "claude", stderr: "You've hit your session limit · resets Apr 28, 3:50pm (UTC)", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted},
 		{id: "C40 a limit in a whole sentence of another form", cli: "claude", stderr: "You're out of extra usage · resets 3pm (UTC)", exit: agent.Exit{Code: 1}, want: failure.QuotaExhausted},
 		{id: "a limit inside another sentence", cli: "claude", stderr: "FAIL: got You're out of extra usage", exit: agent.Exit{Code: 1}, want: failure.CLIError},
@@ -154,7 +155,7 @@ func TestJudge(t *testing.T) {
 			if f.kind != c.want || !strings.Contains(f.text, c.text) || (f.kind != "") != (f.text != "") {
 				t.Errorf("%q: %s, want %q", f.kind, f.text, c.want)
 			}
-			if c.reset != (reset{}) && f.reset != c.reset {
+			if c.reset != (reset.Reset{}) && f.reset != c.reset {
 				t.Errorf("%v, want %v", f.reset, c.reset)
 			}
 		})

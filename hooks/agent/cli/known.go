@@ -217,7 +217,7 @@ func (k *Known) turnOf(rep *report, f fault, exit agent.Exit, used *Used) agent.
 	if t.Model == "" {
 		t.Model = k.Model
 	}
-	t.RetryAfter = f.reset.believed(time.Now())
+	t.RetryAfter = f.reset.Believed(time.Now())
 	var problem error
 	if t.Control, problem = agent.ParseControl(t.Text); problem != nil {
 		t.Problem = problem.Error()

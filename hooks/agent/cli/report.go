@@ -6,6 +6,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/hooks/agent"
 	"github.com/async-pipeline/async-pipeline/internal/failure"
+	"github.com/async-pipeline/async-pipeline/internal/reset"
 )
 
 // A report is what the stream of a CLI has said so far. The reader of the CLI fills it; judge concludes from it. It
@@ -48,14 +49,14 @@ const (
 type fault struct {
 	kind  failure.Kind
 	text  string
-	reset reset // of a limit
+	reset reset.Reset // of a limit
 }
 
 // newFault returns the fault that the CLI reports in a message.
 func newFault(kind failure.Kind, message string) fault {
 	f := fault{kind: kind, text: short(message)}
 	if kind.Class() == failure.Wait {
-		f.reset = announced(message, time.Now())
+		f.reset = reset.Announced(message, time.Now())
 	}
 	return f
 }
@@ -74,7 +75,7 @@ func (f fault) or(other fault) fault {
 	switch {
 	case f.vague() && other.kind != "" && (!other.vague() || f.kind == ""):
 		return other
-	case f.kind == other.kind && f.reset == reset{}:
+	case f.kind == other.kind && f.reset == reset.Reset{}:
 		f.reset = other.reset
 	}
 	return f

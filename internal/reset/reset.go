@@ -1,41 +1,42 @@
-package cli
-
-// When a limit ends, as CLIs announce it in words.
+// Package reset reads when a limit ends, as providers and agent CLIs announce it in words.
+package reset
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/async-pipeline/async-pipeline/hooks/agent"
-	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
-// A reset is when a limit ends: after a while, or at a time of the clock. The zero reset is not known.
-type reset struct {
-	after time.Duration
-	at    time.Time // UTC
+// A Reset is when a limit ends: after a while, or at a time of the clock. The zero Reset is not known.
+type Reset struct {
+	After time.Duration
+	At    time.Time // UTC
 }
+
+// Longest is the longest wait that is believed. A longer one comes from a wrong clock or another unit.
+const Longest = 30 * 24 * time.Hour
 
 // clockBuffer is added to a time of the clock that is as far away or farther: the provider's clock is another one, and
 // the time is rounded.
 const clockBuffer = time.Minute
 
-// wait returns how long to wait from now on. It is not positive where that is not known, or where the limit has ended.
-func (r reset) wait(now time.Time) time.Duration {
-	if r.at.IsZero() {
-		return r.after
+// Wait returns how long to wait from now on. It is not positive where that is not known, or where the limit has ended.
+func (r Reset) Wait(now time.Time) time.Duration {
+	if r.At.IsZero() {
+		return r.After
 	}
-	wait := r.at.Sub(now)
+	wait := r.At.Sub(now)
 	if wait >= clockBuffer {
 		wait += clockBuffer
 	}
 	return wait
 }
 
-// believed is wait, and nil where that is not known, is over or absurd.
-func (r reset) believed(now time.Time) *time.Duration {
-	if wait := r.wait(now); wait > 0 && wait < agent.LongestWait {
+// Believed is Wait, and nil where that is not known, is over or absurd.
+func (r Reset) Believed(now time.Time) *time.Duration {
+	if wait := r.Wait(now); wait > 0 && wait < Longest {
 		return &wait
 	}
 	return nil
@@ -45,19 +46,24 @@ func (r reset) believed(now time.Time) *time.Duration {
 const mostAnnounced = 16 << 10
 
 var (
-	announcement = lazily.Regexp(`(?i)(?:\b(?:try again|retry|resets?|available again|regain access)(?: (?:in|after|at|on))?:? +|\blimit reached\|)`)
+	announcement = later(`(?i)(?:\b(?:try again|retry|resets?|available again|regain access)(?: (?:in|after|at|on))?:? +|\blimit reached\|)`)
 	// A number in digits or as a word, its unit, and what divides it from the next.
-	span = lazily.Regexp(`(?i)^(?:(\d+(?:\.\d+)?) ?|(an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) )` +
+	span = later(`(?i)^(?:(\d+(?:\.\d+)?) ?|(an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) )` +
 		`([a-z]+)(?:,? and |,? ?)`)
 	// Month, day and year, all optional; hour, minute and half of the day; a time zone.
-	clockTime = lazily.Regexp(`(?i)^(?:([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?,? (?:at )?)?` +
+	clockTime = later(`(?i)^(?:([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?,? (?:at )?)?` +
 		`(\d{1,2})(?::(\d\d))?(?: ?([ap])\.?m\b\.?)?(?: \(([\w/+-]+)\)| (UTC|GMT)\b)?`)
 	// A whole date, hour and minute, and a time zone.
-	dateTime = lazily.Regexp(`(?i)^(\d{4}-\d\d-\d\d),?(?: at)? (\d\d:\d\d)(?::\d\d)?(?: (UTC|GMT)\b)?`)
+	dateTime = later(`(?i)^(\d{4}-\d\d-\d\d),?(?: at)? (\d\d:\d\d)(?::\d\d)?(?: (UTC|GMT)\b)?`)
 	// Seconds since 1970, with milliseconds at times.
-	sinceEpoch   = lazily.Regexp(`^(\d{10})(?:\d{3})?\b`)
-	internetTime = lazily.Regexp(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
+	sinceEpoch   = later(`^(\d{10})(?:\d{3})?\b`)
+	internetTime = later(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
 )
+
+// later compiles an expression when it is first used.
+func later(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // units are the words for units of time.
 var units = map[string]time.Duration{
@@ -72,20 +78,20 @@ var numbers = map[string]float64{
 	"ten": 10, "eleven": 11, "twelve": 12,
 }
 
-// announced returns the reset that a message announces. Times without a zone are those of now, times without a day are
+// Announced returns the reset that a message announces. Times without a zone are those of now, times without a day are
 // the next ones.
-func announced(message string, now time.Time) reset {
+func Announced(message string, now time.Time) Reset {
 	message = message[:min(len(message), mostAnnounced)]
 	for _, m := range announcement().FindAllStringIndex(message, -1) {
 		text := message[m[1]:]
 		if d := spanOf(text); d > 0 {
-			return reset{after: d}
+			return Reset{After: d}
 		}
 		if at := timeOf(text, now); !at.IsZero() {
-			return reset{at: at.UTC()}
+			return Reset{At: at.UTC()}
 		}
 	}
-	return reset{}
+	return Reset{}
 }
 
 // spanOf returns the duration that a text begins with, such as 3h12m or 4 hours and 5 minutes; 0: with none.
@@ -107,7 +113,7 @@ func spanOf(text string) (d time.Duration) {
 		if m[1] != "" {
 			n, err = strconv.ParseFloat(m[1], 64)
 		}
-		if more := n * float64(unit); err != nil || more > float64(agent.LongestWait-d) {
+		if more := n * float64(unit); err != nil || more > float64(Longest-d) {
 			return 0 // absurd
 		}
 		d += time.Duration(n * float64(unit))
