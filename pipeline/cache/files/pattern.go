@@ -20,6 +20,7 @@ type Pattern struct {
 	Plain  bool   // it has no wildcard: it matches a file, or a folder with all that is in it
 	exact  bool   // of those, it matches the path and nothing else
 	flat   bool   // the text is folder/*
+	levels int    // how many levels below Folder a match is at the most; 0: any number
 }
 
 // Parse reads a pattern, which is clean (see pipeline/hclfile).
@@ -38,6 +39,9 @@ func Parse(text string) Pattern {
 		p.Folder = base
 	}
 	p.All, p.flat = rest == "**", rest == "*"
+	if !strings.Contains(rest, "**") && !strings.Contains(rest, "{") { // braces may hold slashes
+		p.levels = strings.Count(rest, "/") + 1
+	}
 	if s, ok := strings.CutPrefix(rest, "**/*"); ok && !strings.ContainsAny(s, `*?[{\/`) && s != "" {
 		p.suffix = s
 	}
@@ -70,12 +74,23 @@ func (p *Pattern) MayMatchIn(dir string) bool {
 	switch {
 	case Within(p.Folder, dir):
 		return true
-	case p.exact:
+	case p.exact || !Within(dir, p.Folder):
 		return false
-	case p.flat:
-		return Parent(dir) == p.Folder
 	}
-	return Within(dir, p.Folder)
+	return p.match(dir) || p.reaches(dir)
+}
+
+// reaches reports whether the pattern may match something in a folder, which is in p.Folder.
+func (p *Pattern) reaches(dir string) bool {
+	return p.levels == 0 || depth(dir)-depth(p.Folder) < p.levels
+}
+
+// depth returns how many names a path has.
+func depth(name string) int {
+	if name == "" {
+		return 0
+	}
+	return strings.Count(name, "/") + 1
 }
 
 // Within reports whether name is dir or below it. Everything is within "".
@@ -175,7 +190,7 @@ func (x *index) some(name string, ok func(p *Pattern) bool) bool {
 // wants reports whether a pattern matches a path, or may match what is below it: of something else than a folder too, as it
 // may be a link to one.
 func (x *index) wants(name string, isDir bool) bool {
-	return x.ways[name] || x.some(name, func(p *Pattern) bool { return p.match(name) || isDir && !p.Plain && !p.flat })
+	return x.ways[name] || x.some(name, func(p *Pattern) bool { return p.match(name) || isDir && !p.Plain && p.reaches(name) })
 }
 
 // chosen reports whether a pattern matches a path.
@@ -185,7 +200,7 @@ func (x *index) chosen(name string) bool {
 
 // names reports whether a pattern names a path or what may be below it: by a folder that holds it, or altogether.
 func (x *index) names(name string, isDir bool) bool {
-	return isDir && x.ways[name] || x.some(name, func(p *Pattern) bool { return p.Folder != "" && !p.flat || p.match(name) })
+	return isDir && x.ways[name] || x.some(name, func(p *Pattern) bool { return p.Folder != "" && p.reaches(name) || p.match(name) })
 }
 
 // Local reports whether p is a clean path below the root, and not of our own folder or git's.

@@ -3,6 +3,8 @@ package files
 import (
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestPatterns(t *testing.T) {
@@ -66,6 +68,40 @@ func TestOnPurpose(t *testing.T) {
 		in, out := ParseAll(strings.Split(tt.inputs, "|")), ParseAll(strings.Split(tt.outputs, "|"))
 		if got := OnPurpose(in, out, tt.name); got != tt.want {
 			t.Errorf("%s, %s, %s: %v", tt.inputs, tt.outputs, tt.name, got)
+		}
+	}
+}
+
+// What a pattern matches is found by a walk: each folder on the way to it is wanted. Folders that are too deep are not.
+func TestReaches(t *testing.T) {
+	t.Parallel()
+	names := func(of ...string) *rapid.Generator[string] {
+		return rapid.Custom(func(t *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(of), 1, 4).Draw(t, "names"), "/")
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := names("a", "b", "*", "a*", "?", "**", "{a,b}", "{a/b,b}", "[ab]", `\*`).Draw(t, "pattern")
+		name := names("a", "b", "ab", "*").Draw(t, "name")
+		p := Parse(text)
+		if !p.match(name) {
+			return
+		}
+		x := newIndex([]Pattern{p})
+		if !x.wants(name, false) {
+			t.Fatalf("%s does not want %s", text, name)
+		}
+		for dir := Parent(name); dir != ""; dir = Parent(dir) {
+			if !x.wants(dir, true) || !p.MayMatchIn(dir) || p.Folder != "" && !x.names(dir, true) {
+				t.Fatalf("%s does not want %s on the way to %s", text, dir, name)
+			}
+		}
+	})
+	for _, c := range [][2]string{{"*.go", "lib"}, {"src/*/*.c", "src/a/b"}, {"a?", "ab/c"}, {"src/*", "src/a/b"}} {
+		p := Parse(c[0])
+		x := newIndex([]Pattern{p})
+		if x.wants(c[1], true) || p.MayMatchIn(c[1]) {
+			t.Errorf("%s wants %s", c[0], c[1])
 		}
 	}
 }
