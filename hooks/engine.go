@@ -176,7 +176,7 @@ func (e *Engine) answer(
 				o, err = e.heal(ctx, run, ended, t, hook.Agent, w)
 			}
 			if err != nil {
-				errs = append(errs, fmt.Errorf("hook of task %q: %w", t.Name, err))
+				errs = append(errs, fmt.Errorf("hook of task %q: %w", t.Shown(), err))
 				continue
 			}
 			if e.Observer.Done != nil {

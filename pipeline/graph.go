@@ -154,7 +154,7 @@ func addDependencies(c *Config, at map[string]int, picked []bool) Errors {
 			j, ok := at[d]
 			switch {
 			case !ok:
-				faults = append(faults, Error{Pos: t.Pos, Summary: fmt.Sprintf("task %q depends on %q, which does not exist", t.Name, d)})
+				faults = append(faults, Error{Pos: t.Pos, Summary: fmt.Sprintf("task %q depends on %q, which does not exist", t.Shown(), ShownName(d))})
 			case !picked[j]:
 				picked[j] = true
 				todo = append(todo, j)

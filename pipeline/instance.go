@@ -27,6 +27,9 @@ func ShownName(name string) string {
 	return name
 }
 
+// Shown returns the task's name as a person sees it: see ShownName.
+func (t *Task) Shown() string { return ShownName(t.Name) }
+
 // IsNamed reports whether a person who typed a name meant the task called name: as a record writes it, as ShownName
 // shows it, or as a shell leaves it without its quotes: test[linux].
 func IsNamed(name, typed string) bool {

@@ -32,7 +32,7 @@ type Blocked struct {
 	Reason Reason // Dependency | FailFast
 }
 
-func (b *Blocked) Error() string { return fmt.Sprintf("task %q has failed", b.By) }
+func (b *Blocked) Error() string { return fmt.Sprintf("task %q has failed", ShownName(b.By)) }
 
 // A Scheduler walks a Graph. All the state of the walk belongs to the goroutine that called Walk.
 type Scheduler struct {

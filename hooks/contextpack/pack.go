@@ -97,7 +97,7 @@ func (b *Builder) WriteAll(ctx context.Context, run *record.Sealed) error {
 	for _, name := range tasks {
 		text, err := b.build(ctx, run, name, place)
 		if err != nil {
-			return fmt.Errorf("context pack of task %q: %w", name, err)
+			return fmt.Errorf("context pack of task %q: %w", pipeline.ShownName(name), err)
 		}
 		if err := run.WriteContext(name, text); err != nil {
 			return err

@@ -143,12 +143,12 @@ func (q Request) prepare() (*replay, error) {
 	p := q.Fix
 	if p.State != fix.Proposed || p.Patch == nil || p.Verdict == nil {
 		return nil, fmt.Errorf("the fix of task %q in run %s ended as %s: there is no patch to verify",
-			p.Task, q.Run.ID,
+			pipeline.ShownName(p.Task), q.Run.ID,
 			p.State)
 	}
 	t, ended := q.Config.Task(p.Task), q.Run.Task(p.Task)
 	if t == nil || ended == nil {
-		return nil, fmt.Errorf("task %q is not in %s any more: put it back to verify its fix", p.Task, q.Config.File)
+		return nil, fmt.Errorf("task %q is not in %s any more: put it back to verify its fix", pipeline.ShownName(p.Task), q.Config.File)
 	}
 	saved, err := p.SavedBase()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,7 +172,7 @@ func (q Request) asThen(t *pipeline.Task) (*pipeline.AgentHook, error) {
 	if policy := policyOf(q.Fix); policy != nil {
 		for _, name := range policy.Verify {
 			if q.Config.Task(name) == nil {
-				return nil, fmt.Errorf("task %q, which verify named, is not in %s any more: put it back to verify the fix", name,
+				return nil, fmt.Errorf("task %q, which verify named, is not in %s any more: put it back to verify the fix", pipeline.ShownName(name),
 					q.Config.File)
 			}
 		}
@@ -186,7 +186,7 @@ func (q Request) asThen(t *pipeline.Task) (*pipeline.AgentHook, error) {
 			return h.Agent, nil
 		}
 	}
-	return nil, fmt.Errorf("task %q has no on_fail \"agent\" any more, and its fix was made by a version that did not record the settings of it", t.Name)
+	return nil, fmt.Errorf("task %q has no on_fail \"agent\" any more, and its fix was made by a version that did not record the settings of it", t.Shown())
 }
 
 // sameTier picks the tier that the fix was verified in, where it can be had. That a record says none is no reason to

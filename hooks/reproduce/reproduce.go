@@ -390,7 +390,7 @@ func (q *reproduction) after(ctx context.Context, name string, ahead []*pipeline
 	defer log.Close()
 	for _, t := range ahead {
 		if got, err := f.Check(ctx, t, box, log, f.Patience(t)); err != nil || got.Status != record.Passed {
-			return one{err: fmt.Sprintf("task %q does not pass in a copy", t.Name), alone: true}
+			return one{err: fmt.Sprintf("task %q does not pass in a copy", t.Shown()), alone: true}
 		}
 	}
 	tail := &failedtask.Tail{}

@@ -79,7 +79,7 @@ func (q *verification) both(ctx context.Context, p, o part) (proposed, original 
 	}
 	if !over && (proposed == nil || original == nil) {
 		q.Progress.Step("task %q did not pass twice at the same time: once more, one after the other",
-			q.Failure.Task.Name)
+			q.Failure.Task.Shown())
 	}
 	return proposed, original
 }

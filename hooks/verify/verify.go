@@ -336,7 +336,7 @@ func (q *verification) copy(ctx context.Context, p part) *outcome {
 
 // begins tells the person which check begins.
 func (q *verification) begins(p part, t *pipeline.Task) {
-	q.Progress.Step("verifying %s: %s", p.what, t.Name)
+	q.Progress.Step("verifying %s: %s", p.what, t.Shown())
 }
 
 // end sets the reason.
@@ -441,7 +441,7 @@ func (o *outcome) run(ctx context.Context, q *verification, p part, at *place, b
 		if !passed && !o.checks[len(o.checks)-1].CorePassed {
 			got.Name = t.Name
 			o.failed = &got
-			o.feedback = fmt.Sprintf("task %q failed with the patch applied%s:\n%s", t.Name, q.Failure.Clean(told(o.tests)),
+			o.feedback = fmt.Sprintf("task %q failed with the patch applied%s:\n%s", t.Shown(), q.Failure.Clean(told(o.tests)),
 				failedtask.CleanTail(string(tail.Bytes()), q.Base.Top, agent.TailOfVerification))
 			return nil
 		}

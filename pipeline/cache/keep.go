@@ -358,7 +358,7 @@ func madeSince(e *Entry, outputs []reapi.File, last *baseline) map[string]string
 func (c *Cache) claim(t *pipeline.Task, outputs []reapi.File) error {
 	for _, f := range outputs {
 		if by := c.claims[f.Path]; by != "" && by != t.Name && !f.Folder {
-			return fmt.Errorf("%s is an output of task %q too", f.Path, by)
+			return fmt.Errorf("%s is an output of task %q too", f.Path, pipeline.ShownName(by))
 		}
 	}
 	for _, f := range outputs {

@@ -145,7 +145,7 @@ func (r *tasks) sharedAnswers(all []*pipeline.Task) {
 				continue
 			}
 			told[at] = true // of many instances the first is told
-			c.in.addf(c.at, "Give each its own file.", "tasks %q and %q both make %s", t.Name, c.task.Name, c.task.Agent.StdoutTo)
+			c.in.addf(c.at, "Give each its own file.", "tasks %q and %q both make %s", t.Shown(), c.task.Shown(), c.task.Agent.StdoutTo)
 		}
 	}
 }

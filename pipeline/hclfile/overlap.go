@@ -64,5 +64,5 @@ func (r *tasks) overlap(c claim, pattern, other string) {
 	}
 	r.overlapping[at] = true
 	c.in.addf(c.at, fmt.Sprintf("A stored result of one would undo the other's. Give each its own files, or write cache { enabled = false } in %q.", c.task.Base),
-		"tasks %q and %q both make %s", other, c.task.Name, pattern)
+		"tasks %q and %q both make %s", pipeline.ShownName(other), c.task.Shown(), pattern)
 }

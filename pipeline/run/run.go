@@ -277,7 +277,7 @@ func CheckOutputs(c *pipeline.Config, g *pipeline.Graph) error {
 			}
 			if glob != "" {
 				return fmt.Errorf("task %q needs what %q makes, and there is no %s: run it too (leave out --only)",
-					t.Name, name, glob)
+					t.Shown(), name, glob)
 			}
 		}
 	}
@@ -292,7 +292,7 @@ func MissingOutput(root string, t *pipeline.Task) (string, error) {
 		}
 		found, err := doublestar.Glob(os.DirFS(root), filepath.ToSlash(filepath.Clean(glob)))
 		if err != nil {
-			return "", fmt.Errorf("outputs of task %q: %q is not a pattern: %w", t.Name, glob, err)
+			return "", fmt.Errorf("outputs of task %q: %q is not a pattern: %w", t.Shown(), glob, err)
 		}
 		if len(found) == 0 {
 			return glob, nil

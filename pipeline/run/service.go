@@ -164,7 +164,7 @@ func (w *walker) run(ctx context.Context, s *service) {
 	log, err := w.start(s.t, s.since)
 	if err != nil {
 		s.announce(true)
-		why := fmt.Sprintf("service %q was not started, as the run cannot be recorded: %v", s.t.Name, err)
+		why := fmt.Sprintf("service %q was not started, as the run cannot be recorded: %v", s.t.Shown(), err)
 		_ = w.end(s.t, record.Task{Name: s.t.Name, Status: record.Failed, Error: &why})
 		return
 	}
@@ -185,7 +185,7 @@ func (w *walker) run(ctx context.Context, s *service) {
 	got.Log = &kept
 	if err != nil {
 		w.mu.Lock()
-		w.broken = append(w.broken, fmt.Errorf("log of task %q: %w", s.t.Name, err))
+		w.broken = append(w.broken, fmt.Errorf("log of task %q: %w", s.t.Shown(), err))
 		w.mu.Unlock()
 	}
 	_ = w.end(s.t, got)

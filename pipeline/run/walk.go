@@ -110,7 +110,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	}
 	log, err := w.start(t, "")
 	if err != nil {
-		why := fmt.Sprintf("task %q was not started, as the run cannot be recorded: %v", t.Name, err)
+		why := fmt.Sprintf("task %q was not started, as the run cannot be recorded: %v", t.Shown(), err)
 		return w.end(t, record.Task{Name: t.Name, Status: record.Failed, Error: &why})
 	}
 	box := sandbox.Box{Tier: sandbox.None, Secrets: true}
@@ -121,7 +121,7 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 		s := w.startServices(ctx, t) // the cache may not have given what it had
 		switch {
 		case s != nil && s.hasFailed():
-			got = record.Task{Name: t.Name, Status: record.Failed, Error: new(fmt.Sprintf("the service %q, which it needs, has failed", s.t.Name))}
+			got = record.Task{Name: t.Name, Status: record.Failed, Error: new(fmt.Sprintf("the service %q, which it needs, has failed", s.t.Shown()))}
 		case s != nil && ctx.Err() == nil:
 			got = record.Task{Name: t.Name, Status: record.Skipped, Reason: new(string(pipeline.FailFast)), BlockedBy: w.firstFailure()}
 		case t.Agent != nil && w.r.AgentsOff:
@@ -153,12 +153,12 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	}
 	if failed := w.put(t, entry, &got); failed != nil {
 		w.mu.Lock()
-		w.broken = append(w.broken, fmt.Errorf("receipt of task %q: %w", t.Name, failed))
+		w.broken = append(w.broken, fmt.Errorf("receipt of task %q: %w", t.Shown(), failed))
 		w.mu.Unlock()
 	}
 	if err != nil {
 		w.mu.Lock()
-		w.broken = append(w.broken, fmt.Errorf("log of task %q: %w", t.Name, err))
+		w.broken = append(w.broken, fmt.Errorf("log of task %q: %w", t.Shown(), err))
 		w.mu.Unlock()
 	}
 	return w.end(t, got)

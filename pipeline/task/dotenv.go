@@ -33,11 +33,11 @@ func (b *builder) dotenv(dir string) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("task %q has dotenv = %q: %w", b.t.Name, file, err)
+			return fmt.Errorf("task %q has dotenv = %q: %w", b.t.Shown(), file, err)
 		}
 		set, err := parseDotenv(file, text)
 		if err != nil {
-			return fmt.Errorf("task %q: %w", b.t.Name, err)
+			return fmt.Errorf("task %q: %w", b.t.Shown(), err)
 		}
 		for _, name := range slices.Sorted(maps.Keys(set)) {
 			if !b.box.Secrets && b.r.secret(name, set[name]) {

@@ -137,13 +137,13 @@ func (b *builder) passOne(name, value, from string) {
 func (b *builder) env(v pipeline.EnvVar) error {
 	switch {
 	case v.Name == mark || v.Name == ours+"RUNNER":
-		return fmt.Errorf("task %q sets %s in env: that name is async-pipeline's own; use another", b.t.Name, v.Name)
+		return fmt.Errorf("task %q sets %s in env: that name is async-pipeline's own; use another", b.t.Shown(), v.Name)
 	case !pipeline.IsEnvName(v.Name):
-		return fmt.Errorf("task %q sets %q in env, which no variable can be called: %s", b.t.Name, v.Name,
+		return fmt.Errorf("task %q sets %q in env, which no variable can be called: %s", b.t.Shown(), v.Name,
 			pipeline.EnvNameRule)
 	case strings.ContainsRune(v.Value, 0):
 		return fmt.Errorf("the value of %s in env of task %q contains a NUL byte, which no program can be given",
-			v.Name, b.t.Name)
+			v.Name, b.t.Shown())
 	case !b.box.Secrets && (len(v.Secrets) > 0 || b.r.holds(v.Value)):
 		b.hold(v.Name)
 		return nil
@@ -186,7 +186,7 @@ func (r *Runner) holds(text string) bool {
 // missing returns the fault of a task whose secret is not set.
 func missing(t *pipeline.Task, name string) error {
 	return fmt.Errorf("task %q needs the secret %s, which is not set: set the environment variable %s, then run again",
-		t.Name, name, name)
+		t.Shown(), name, name)
 }
 
 func first(names []string) string {

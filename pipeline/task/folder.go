@@ -20,7 +20,7 @@ func workDir(dir string, t *pipeline.Task, box sandbox.Box) (string, error) {
 		rel = "."
 	}
 	if !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("task %q has dir = %q, which is not inside the root: write a path relative to the folder of PIPELINE.hcl", t.Name, t.Dir)
+		return "", fmt.Errorf("task %q has dir = %q, which is not inside the root: write a path relative to the folder of PIPELINE.hcl", t.Shown(), t.Dir)
 	}
 	at := filepath.Join(dir, rel)
 	if at == filepath.Clean(dir) {
@@ -30,7 +30,7 @@ func workDir(dir string, t *pipeline.Task, box sandbox.Box) (string, error) {
 		return "", err
 	}
 	if to, inside := resolve(dir, at, box); !inside {
-		return "", fmt.Errorf("task %q has dir = %q, which leads outside the root through a link (to %s): write a path inside the folder of PIPELINE.hcl", t.Name, t.Dir, to)
+		return "", fmt.Errorf("task %q has dir = %q, which leads outside the root through a link (to %s): write a path inside the folder of PIPELINE.hcl", t.Shown(), t.Dir, to)
 	}
 	return at, nil
 }
@@ -39,11 +39,11 @@ func workDir(dir string, t *pipeline.Task, box sandbox.Box) (string, error) {
 func checkFolder(at string, t *pipeline.Task, box sandbox.Box) error {
 	switch info, err := os.Stat(onDisk(at, box)); {
 	case unixat.IsNotExist(err):
-		return fmt.Errorf("task %q works in %s, which does not exist: make that folder, or correct dir in PIPELINE.hcl", t.Name, at)
+		return fmt.Errorf("task %q works in %s, which does not exist: make that folder, or correct dir in PIPELINE.hcl", t.Shown(), at)
 	case err != nil:
-		return fmt.Errorf("task %q works in %s: %w", t.Name, at, err)
+		return fmt.Errorf("task %q works in %s: %w", t.Shown(), at, err)
 	case !info.IsDir():
-		return fmt.Errorf("task %q works in %s, which is not a folder: correct dir in PIPELINE.hcl", t.Name, at)
+		return fmt.Errorf("task %q works in %s, which is not a folder: correct dir in PIPELINE.hcl", t.Shown(), at)
 	}
 	return nil
 }
@@ -132,11 +132,11 @@ func unrunnable(t *pipeline.Task, c sandbox.Command, box sandbox.Box, res sandbo
 			return ""
 		case isFolder:
 			return fmt.Sprintf("task %q: %s is a folder, not a program: correct run, or name the program in it",
-				t.Name, path)
+				t.Shown(), path)
 		case refused:
-			return fmt.Sprintf("task %q: %s cannot be executed: make it executable (chmod +x), or name its interpreter in run", t.Name, path)
+			return fmt.Sprintf("task %q: %s cannot be executed: make it executable (chmod +x), or name its interpreter in run", t.Shown(), path)
 		}
-		return fmt.Sprintf("task %q: there is no program %s: correct run, or build it in a task that this one depends on", t.Name, path)
+		return fmt.Sprintf("task %q: there is no program %s: correct run, or build it in a task that this one depends on", t.Shown(), path)
 	}
 	list := parse(c.Env)["PATH"]
 	best := absent // a folder of that name does not count
@@ -152,10 +152,10 @@ func unrunnable(t *pipeline.Task, c sandbox.Command, box sandbox.Box, res sandbo
 	case found:
 		return ""
 	case refused:
-		return fmt.Sprintf("task %q: %s in PATH cannot be executed: make it executable (chmod +x)", t.Name, name)
+		return fmt.Sprintf("task %q: %s in PATH cannot be executed: make it executable (chmod +x)", t.Shown(), name)
 	}
 	return fmt.Sprintf("task %q: the program %s was not found in PATH: install it, or correct run or PATH",
-		t.Name, name)
+		t.Shown(), name)
 }
 
 // Kinds of files, seen as a program. The order matters: the largest found in PATH decides the message.

@@ -84,7 +84,7 @@ func (r *Runner) attempt(ctx context.Context, t *pipeline.Task, c sandbox.Comman
 	}
 	switch {
 	case err != nil:
-		err = fmt.Errorf("task %q: %w", t.Name, err)
+		err = fmt.Errorf("task %q: %w", t.Shown(), err)
 		if got.Status == record.Passed {
 			got.Status = record.Failed // the command succeeded, but its output was lost
 		}
@@ -153,14 +153,14 @@ const shellPath = "/bin/sh"
 // command returns what the box runs. An error is a fault of the task, in words for a person.
 func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox.Command, error) {
 	if t.Agent != nil {
-		return sandbox.Command{}, fmt.Errorf("task %q is done by an agent, which starts in its own run only", t.Name)
+		return sandbox.Command{}, fmt.Errorf("task %q is done by an agent, which starts in its own run only", t.Shown())
 	}
 	words := t.Run.Argv
 	if words == nil {
 		words = []pipeline.Text{t.Run.Shell}
 	}
 	if len(words) == 0 || words[0].Value == "" && len(words[0].Missing) == 0 {
-		return sandbox.Command{}, fmt.Errorf("task %q has no command: write run = [\"program\", …]", t.Name)
+		return sandbox.Command{}, fmt.Errorf("task %q has no command: write run = [\"program\", …]", t.Shown())
 	}
 	if t.Run.Argv == nil {
 		words = append(words, t.Run.Args...)
@@ -169,13 +169,13 @@ func (r *Runner) command(dir string, t *pipeline.Task, box sandbox.Box) (sandbox
 	for _, w := range words {
 		if name := r.secretIn(w); name != "" && !box.Secrets {
 			return sandbox.Command{}, fmt.Errorf("task %q has the secret %s in its command line, and secrets are withheld here: pass it in env, "+
-				"or set pass_secrets = true in on_fail \"agent\"", t.Name, name)
+				"or set pass_secrets = true in on_fail \"agent\"", t.Shown(), name)
 		}
 		if name := first(w.Missing); name != "" {
 			return sandbox.Command{}, missing(t, name)
 		}
 		if strings.ContainsRune(w.Value, 0) {
-			return sandbox.Command{}, fmt.Errorf("the command line of task %q contains a NUL byte, which no program can be given", t.Name)
+			return sandbox.Command{}, fmt.Errorf("the command line of task %q contains a NUL byte, which no program can be given", t.Shown())
 		}
 		argv = append(argv, w.Value)
 	}

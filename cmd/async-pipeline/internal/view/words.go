@@ -72,7 +72,7 @@ func endedAtLast(t record.Task) string {
 	case record.Failed:
 		switch {
 		case t.Error != nil:
-			return "failed: " + Harmless(strings.TrimPrefix(*t.Error, fmt.Sprintf("task %q: ", t.Name)))
+			return "failed: " + Harmless(strings.TrimPrefix(*t.Error, fmt.Sprintf("task %q: ", pipeline.ShownName(t.Name))))
 		case t.Signal != nil:
 			return "failed: ended by " + Harmless(*t.Signal)
 		case t.ExitCode != nil:
