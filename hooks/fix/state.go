@@ -213,12 +213,16 @@ func (e Extent) Any() bool { return e.All || slices.Contains(e.Hunks, true) }
 
 // Has reports whether every selected hunk is applied.
 func (e Extent) Has(selected []bool) bool {
-	for i, yes := range selected {
-		if yes && !e.All && (i >= len(e.Hunks) || !e.Hunks[i]) {
-			return false
-		}
+	return !slices.Contains(e.Without(selected), true)
+}
+
+// Without returns those of the selected hunks that are not applied.
+func (e Extent) Without(selected []bool) []bool {
+	rest := slices.Clone(selected)
+	for i := range rest {
+		rest[i] = rest[i] && !e.All && (i >= len(e.Hunks) || !e.Hunks[i])
 	}
-	return true
+	return rest
 }
 
 // Extents returns how much of each file of a patch is applied.

@@ -51,7 +51,11 @@ func (t *target) merge(ctx context.Context, now node, made *edited) (outcome, er
 		return outcome{why: notKept}, nil
 	}
 	if made == nil {
-		to, err := t.group.Splice(base, make([]bool, len(t.parts)), t.parts)
+		parts := t.parts
+		if t.continues(now) {
+			parts = t.extent().Without(parts)
+		}
+		to, err := t.group.Splice(base, make([]bool, len(parts)), parts)
 		if err != nil {
 			return outcome{}, refused("%s: %w", t.PatchPath(), err)
 		}

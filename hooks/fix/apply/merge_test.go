@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,6 +185,12 @@ func TestApplyEdited(t *testing.T) {
 	if got, err = apply(t, s, p, o); err != nil || !got.Already {
 		t.Errorf("twice: %+v %v", got, err)
 	}
+	// The rest of the file goes beside what was edited, which stays.
+	if got = done(t)(apply(t, s, p, Options{Files: []string{"a.txt"}})); got.Already || !slices.Equal(got.Merged, []string{"a.txt"}) {
+		t.Errorf("%+v", got)
+	}
+	want["a.txt"] = "f:" + numberedLines(edits{5: "five", 55: "the last\nof all"})
+	s.holds(t, "the rest", want)
 	if got, err = apply(t, s, p, Options{Files: []string{"a.txt"}}); err != nil || !got.Already {
 		t.Errorf("what was edited out comes back: %+v %v", got, err)
 	}

@@ -161,8 +161,8 @@ func (t Tree) Selected(ctx context.Context, p *fix.Proposal, o Options) ([]byte,
 	})
 }
 
-// edit replaces what was selected by an edited patch. It may touch only selected paths. What is edited counts as
-// applied file by file, whatever hunks it has.
+// edit replaces what was selected by an edited patch. It may touch only selected paths. Of each file that it touches all
+// that was selected counts as applied, whatever hunks it has.
 func (p *plan) edit(text []byte) error {
 	counted, err := patch.Recount(text)
 	if err != nil {
@@ -184,10 +184,13 @@ func (p *plan) edit(text []byte) error {
 				english.List(p.files, 10))
 		}
 		t := p.targets[n]
-		t.edited, t.parts = &g, all(len(t.parts))
+		t.edited = &g
 		targets, files = append(targets, t), append(files, g.Path)
 	}
-	p.targets, p.files, p.Hunks = targets, files, nil
+	p.targets, p.files = targets, files
+	p.Hunks = slices.DeleteFunc(p.Hunks, func(h fix.Part) bool {
+		return !slices.ContainsFunc(files, func(f string) bool { return fix.AsStored(f) == h.Path })
+	})
 	p.Edited, p.PatchDigest = true, recordfile.Digest(counted)
 	return nil
 }
@@ -211,7 +214,7 @@ func (t *target) outcomeEdited(ctx context.Context, now node) (outcome, error) {
 		return outcome{there: true}, nil
 	case now.is(t.before), t.before == nil && now.dir:
 		return outcome{to: to}, nil
-	case !t.threeWay:
+	case !t.threeWay && !t.continues(now):
 		return outcome{why: difference(now, t.before)}, nil
 	}
 	return t.merge(ctx, now, &edited{to})

@@ -71,13 +71,13 @@ func (t *target) outcome(ctx context.Context, now node) (outcome, error) {
 	if has, ok := t.partsIn(now); ok {
 		return t.splice(now, has)
 	}
-	done := !t.back && t.recorded()
-	if !t.threeWay && !done {
+	done, goesOn := !t.back && t.recorded(), t.continues(now)
+	if !t.threeWay && !done && !goesOn {
 		return outcome{why: difference(now, from)}, nil
 	}
 	o, err := t.merge(ctx, now, nil)
 	o.since = done && o.there
-	if !t.threeWay && !o.since { // what was applied is no longer in the file, or nobody can tell
+	if !t.threeWay && !goesOn && !o.since { // what was applied is no longer in the file, or nobody can tell
 		return outcome{why: difference(now, from)}, nil
 	}
 	return o, err
@@ -161,6 +161,10 @@ func (t *target) asLeft(now node) bool {
 	steps := t.history[t.path]
 	return len(steps) > 0 && now.is(steps[len(steps)-1].After)
 }
+
+// continues reports whether a path is as an earlier apply left it, which was of other parts: they were edited, so that the
+// patch does not tell what they are in the file.
+func (t *target) continues(now node) bool { return !t.back && !t.recorded() && t.asLeft(now) }
 
 // original returns what a path held before the first apply; nil: it was not there. It is not known where somebody edited
 // it between two of them.
