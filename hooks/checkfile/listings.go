@@ -19,9 +19,14 @@ var (
 	deepLists  = lazily.Regexp(`(?i)\*\*|rglob|walk|recursive|is_?dir|\bfind\b|ls-files|globstar`)
 )
 
-// PassesOver reports whether the check lists and reads a file of the base by its folder and the end of its name, and
-// would not find it under the path that it has now.
-func (c *Checks) PassesOver(was, now string) bool {
+// Listings are the parts of a check that list files and read them.
+type Listings struct {
+	of    *Checks
+	texts []string
+}
+
+// Listings returns the parts of the check that list files and read them.
+func (c *Checks) Listings() Listings {
 	texts := slices.Clone(c.refs.texts)
 	for _, by := range c.refs.checkers {
 		texts = append(texts, c.Text(by.path))
@@ -29,9 +34,23 @@ func (c *Checks) PassesOver(was, now string) bool {
 	for _, p := range c.FailingTests() {
 		texts = append(texts, c.Text(p))
 	}
-	return slices.ContainsFunc(texts, func(text string) bool {
-		return listsFiles().MatchString(text) && readsFiles().MatchString(text) && listsEnd(text, was) && c.passesOver(text, was, now)
-	})
+	return Listings{c, slices.DeleteFunc(texts, func(text string) bool {
+		return !listsFiles().MatchString(text) || !readsFiles().MatchString(text)
+	})}
+}
+
+// Size returns how many bytes PassOver reads at the most.
+func (l Listings) Size() (n int) {
+	for _, text := range l.texts {
+		n += len(text)
+	}
+	return n
+}
+
+// PassOver reports whether a file of the base is listed by its folder and the end of its name, and would not be found under
+// the path that it has now.
+func (l Listings) PassOver(was, now string) bool {
+	return slices.ContainsFunc(l.texts, func(text string) bool { return listsEnd(text, was) && l.of.passesOver(text, was, now) })
 }
 
 // listsEnd reports whether a text has the extension of a file as a pattern, or what names are compared with.
@@ -44,7 +63,7 @@ func listsEnd(text, file string) bool {
 	return err == nil && re.MatchString(text)
 }
 
-// passesOver is PassesOver of one text that lists was.
+// passesOver is Listings.PassOver of one text that lists was.
 func (c *Checks) passesOver(text, was, now string) bool {
 	if end := path.Ext(now); end != path.Ext(was) {
 		other := lang.Words(strings.TrimPrefix(end, "."))

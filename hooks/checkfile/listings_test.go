@@ -35,7 +35,7 @@ func TestPassesOver(t *testing.T) {
 		{"node --test", "src/a.js", "src/a.cjs", false},
 	} {
 		c := NewChecks(f.tree(), Scope{Runs: []Command{{Dir: ".", Shell: row.run}}})
-		if got := c.PassesOver(row.was, row.now); got != row.want {
+		if got := c.Listings().PassOver(row.was, row.now); got != row.want {
 			t.Errorf("%s: %s to %s: %v, want %v", row.run, row.was, row.now, got, row.want)
 		}
 	}

@@ -54,6 +54,23 @@ func TestReportIsLinear(t *testing.T) {
 	}
 }
 
+// Of many files that moved, each is compared with its own text only.
+func TestManyMoves(t *testing.T) {
+	t.Parallel()
+	const n = 2000
+	f := files{}
+	var changes []patch.Change
+	for i := range n {
+		name, src := fmt.Sprintf("a/f%d.go", i), fmt.Sprintf("package a\n\nfunc F%d() {}\n", i)
+		f[name] = src
+		changes = append(changes, change(name, src, absent), change("testdata/"+name, absent, src))
+	}
+	p := newProposal(checkfile.NewChecks(f.tree(), checkfile.Scope{}), changes)
+	if found := unbuilt(p); len(found) != n || p.looked > n*1024 {
+		t.Errorf("%d findings, %d bytes searched", len(found), p.looked)
+	}
+}
+
 // What production had is read once, however much of a patch is compared with it.
 func TestProductionIsReadOnce(t *testing.T) {
 	t.Parallel()

@@ -164,7 +164,7 @@ func (p *proposal) pairIn(text string, both bool) string {
 func dataCases(p *proposal) (found findings) {
 	for _, e := range p.edits {
 		if e.class != none || !e.exists() || e.opaque || lang.IsCode(e.language) || len(e.fresh) > maxDataLines ||
-			rules.BuildFile(e.path) || slices.Contains(rules.LockFiles(), path.Base(e.path)) || !p.readsData(e.path) {
+			rules.BuildFile(e.path) || slices.Contains(rules.LockFiles(), path.Base(e.path)) {
 			continue
 		}
 		for _, j := range e.fresh {
@@ -173,7 +173,9 @@ func dataCases(p *proposal) (found findings) {
 				text += "\n" + e.after.lines[k]
 			}
 			if pair := p.pairIn(text, !e.isNew()); pair != "" {
-				found.add(e, rules.SpecialCase, j, true, "has what the test gives and what it wants: %s", pair)
+				if p.readsData(e.path) {
+					found.add(e, rules.SpecialCase, j, true, "has what the test gives and what it wants: %s", pair)
+				}
 				break
 			}
 		}
@@ -191,7 +193,7 @@ func (p *proposal) readsData(name string) bool {
 		})
 	}
 	for _, e := range p.edits {
-		if e.production() && e.exists() && names(text(e.change.After)) {
+		if e.exists() && e.production() && p.mayLook(text(e.change.After)) && names(text(e.change.After)) {
 			return true
 		}
 	}

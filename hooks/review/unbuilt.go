@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
@@ -18,18 +19,20 @@ import (
 // of Go in another module, one of C in a condition of the preprocessor. So is one in whose place an empty file is, and
 // any file that the check listed and read and that is now where it does not look. The kind is dead_code.
 func unbuilt(p *proposal) (found findings) {
+	left, listings := p.left(), p.checks.Listings()
+	gone := goneTexts(left)
 	for _, e := range p.edits {
 		switch {
 		case e.opaque || !e.exists() || e.class != none && (e.class != testData || !e.isNew()):
 		case e.isNew():
-			was := p.movedFrom(e)
+			was, unseen := p.movedFrom(gone, e), p.passedOver(left, listings, e)
 			switch {
-			case e.class == none && p.passedOver(e) != nil:
-				found.put(e, rules.DeadCode, -1, true, "%s is here, where the check does not look for it", p.passedOver(e).path)
+			case e.class == none && unseen != nil:
+				found.put(e, rules.DeadCode, -1, true, "%s is here, where the check does not look for it", unseen.path)
 			case was != nil && builds(was.path, was.change.Before.Data) && (!builds(e.path, e.change.After.Data) || p.otherModule(was, e)):
 				found.put(e, rules.DeadCode, -1, true, "%s is here, where it is not built or checked", was.path)
 			case e.class == none && onlyPackage(e):
-				if gone := p.goneBeside(e); gone != nil {
+				if gone := goneBeside(left, e); gone != nil {
 					found.add(e, rules.DeadCode, -1, true, "an empty file is in the place of %s", gone.path)
 				}
 			}
@@ -64,16 +67,31 @@ func onlyPackage(e *edit) bool {
 	return len(code) == 1 && strings.HasPrefix(code[0], "package ")
 }
 
-// goneBeside returns a source that a patch removes in the folder of a new file, and that was built; nil: there is none.
-func (p *proposal) goneBeside(e *edit) *edit {
-	i := slices.IndexFunc(p.edits, func(was *edit) bool {
-		return !was.exists() && !was.opaque && was.class == none && path.Dir(was.path) == path.Dir(e.path) &&
-			path.Ext(was.path) == path.Ext(e.path) && builds(was.path, was.change.Before.Data)
-	})
-	if i < 0 {
-		return nil
+// left returns the edits of production that a file has lost most of its lines in, or is removed by.
+func (p *proposal) left() (left []*edit) {
+	for _, e := range p.edits {
+		if e.class == none && !e.opaque && !e.isNew() && (!e.exists() || len(e.removed)*4 >= len(e.before.lines)*3) {
+			left = append(left, e)
+		}
 	}
-	return p.edits[i]
+	return left
+}
+
+// goneBeside returns the one of left that a patch removes in the folder of a new file, and that was built; nil: there is
+// none.
+func goneBeside(left []*edit, e *edit) *edit {
+	return first(left, func(was *edit) bool {
+		return !was.exists() && path.Dir(was.path) == path.Dir(e.path) && path.Ext(was.path) == path.Ext(e.path) &&
+			builds(was.path, was.change.Before.Data)
+	})
+}
+
+// first returns the first edit that ok is true of; nil: there is none.
+func first(edits []*edit, ok func(*edit) bool) *edit {
+	if i := slices.IndexFunc(edits, ok); i >= 0 {
+		return edits[i]
+	}
+	return nil
 }
 
 var (
@@ -149,34 +167,53 @@ const leastLines = 3
 // leastMoved is the number of bytes with which a source is known again.
 const leastMoved = 8
 
-// movedFrom returns the source that a patch removes and that a new file holds; nil: there is none.
-func (p *proposal) movedFrom(e *edit) *edit {
-	for _, was := range p.edits {
-		if was.exists() || was.opaque || was.class != none || lang.ByPath(was.path) == "" {
-			continue
-		}
-		if before := bytes.TrimSpace(was.change.Before.Data); len(before) >= leastMoved && bytes.Contains(e.change.After.Data, before) {
-			return was
+// goneTexts are the sources of left that a patch removes, by their text without blanks at its ends.
+func goneTexts(left []*edit) map[string]*edit {
+	gone := map[string]*edit{}
+	for _, was := range left {
+		before := string(bytes.TrimSpace(was.change.Before.Data))
+		if !was.exists() && lang.ByPath(was.path) != "" && len(before) >= leastMoved && gone[before] == nil {
+			gone[before] = was
 		}
 	}
-	return nil
+	return gone
 }
 
-// passedOver returns the file whose text a new file has, and that the check listed where it was; nil: there is none.
-func (p *proposal) passedOver(e *edit) *edit {
-	i := slices.IndexFunc(p.edits, func(was *edit) bool {
-		return was.class == none && !was.opaque && !was.isNew() && was.path != e.path && was.wentTo(e) && p.checks.PassesOver(was.path, e.path)
-	})
-	if i < 0 {
+// movedFrom returns the source of gone that a new file holds, the longest one; nil: there is none.
+func (p *proposal) movedFrom(gone map[string]*edit, e *edit) (from *edit) {
+	after := text(e.change.After)
+	if was := gone[strings.TrimSpace(after)]; was != nil {
+		return was
+	}
+	longest := 0
+	for before, was := range gone {
+		longer := len(before) > longest || len(before) == longest && was.path < from.path
+		if longer && p.mayLook(after) && strings.Contains(after, before) {
+			longest, from = len(before), was
+		}
+	}
+	return from
+}
+
+// passedOver returns the file of left whose text a new file has, and that the check listed where it was; nil: there is
+// none.
+func (p *proposal) passedOver(left []*edit, by checkfile.Listings, e *edit) *edit {
+	size := by.Size()
+	if size == 0 {
 		return nil
 	}
-	return p.edits[i]
+	return first(left, func(was *edit) bool {
+		return p.mayLookAt(len(e.change.After.Data)) && was.wentTo(e) && p.mayLookAt(listingCost*size) && by.PassOver(was.path, e.path)
+	})
 }
 
-// wentTo reports whether most lines that a file had are no longer in it, and in a new one. Of a short file all must be.
+// listingCost is how much longer it takes to find out what a text lists than to search it.
+const listingCost = 20
+
+// wentTo reports whether most lines that a file had, and has no more, are in a new one. Of a short file all must be.
 func (e *edit) wentTo(to *edit) bool {
 	before := bytes.TrimSpace(e.change.Before.Data)
-	if len(before) < leastMoved || e.exists() && len(e.removed)*4 < len(e.before.lines)*3 {
+	if len(before) < leastMoved {
 		return false
 	}
 	if bytes.Contains(to.change.After.Data, before) {
