@@ -4,6 +4,7 @@ package native
 // zero.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,15 +90,13 @@ func (m *meter) add(a model.Answer, err error, notice func(string)) {
 	} else if u.Input == nil {
 		m.cached.unknown = true
 	}
-	if usd := m.price(a); usd != nil {
-		m.usd += *usd
-	} else {
-		m.unpriced = true
-	}
+	usd, priced := m.price(u)
+	m.usd += usd
+	m.unpriced = m.unpriced || !priced
 	if m.maxTok > 0 && (u.Input == nil || u.Output == nil) {
 		m.tell("tokens", "the provider did not say what a request used: the cap of tokens cannot be enforced for it", notice)
 	}
-	if m.maxUSD > 0 && m.price(a) == nil {
+	if m.maxUSD > 0 && !priced {
 		m.tell("cost", "the cost of a request is not known: the cap of cost cannot be enforced for it", notice)
 	}
 }
@@ -130,20 +129,18 @@ func (m *meter) tell(what, text string, notice func(string)) {
 	}
 }
 
-// price returns the cost of a request, nil if it is unknown.
-func (m *meter) price(a model.Answer) *float64 {
-	if m.priceOf == nil || a.Usage.Input == nil || a.Usage.Output == nil {
-		return nil
+// price returns the cost of a request, as far as it is known, and whether all of it is.
+func (m *meter) price(u model.Usage) (usd float64, all bool) {
+	if m.priceOf == nil || u.Input == nil && u.Output == nil {
+		return 0, false
 	}
-	if usd, ok := m.priceOf(m.model, a.Usage); ok {
-		return &usd
+	all = u.Input != nil && u.Output != nil
+	u.Input, u.Output = cmp.Or(u.Input, new(int64)), cmp.Or(u.Output, new(int64))
+	usd, ok := m.priceOf(m.model, u)
+	if !ok && m.said != "" {
+		usd, ok = m.priceOf(m.said, u)
 	}
-	if a.Model != "" && a.Model != m.model {
-		if usd, ok := m.priceOf(a.Model, a.Usage); ok {
-			return &usd
-		}
-	}
-	return nil
+	return usd, ok && all
 }
 
 // over returns which cap is reached by what is known, or an empty string.
@@ -172,10 +169,30 @@ func (m *meter) answer(size int64) int {
 	if model.Window(m.model) >= 8*longAnswer {
 		most = longAnswer
 	}
-	if m.maxTok <= 0 {
-		return int(most)
+	if m.maxTok > 0 {
+		most = min(most, m.maxTok-m.input.n-m.output.n-size)
 	}
-	return int(min(most, max(leastAnswer, m.maxTok-m.input.n-m.output.n-size)))
+	if m.maxUSD > 0 {
+		most = min(most, m.affordable(size, most))
+	}
+	return int(max(leastAnswer, most))
+}
+
+// affordable returns how many tokens, of most, the answer to a request of size tokens may have so that both fit below the
+// cap of cost; most if prices are not known. What was sent before is taken to cost what a cache takes for it, if there is
+// one.
+func (m *meter) affordable(size, most int64) int64 {
+	of := model.Usage{Input: &size, Output: new(int64)}
+	if m.cached.n > 0 {
+		of.Cached = new(min(size, m.lastSize))
+	}
+	asked, ok := m.price(of)
+	*of.Output = most
+	answered, _ := m.price(of)
+	if !ok || answered <= asked {
+		return most
+	}
+	return int64(float64(most) * max(0, m.maxUSD-m.usd-asked) / (answered - asked))
 }
 
 func (m *meter) tokens() agent.Tokens {

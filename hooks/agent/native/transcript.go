@@ -114,8 +114,11 @@ func (l *loop) noteRequest(n int, req model.Request, x exchange, took time.Durat
 		"n": n, "provider": agent.Null(l.a.Provider), "model": agent.Null(l.a.Model),
 		"messages": len(req.Messages), "tools": len(req.Tools),
 		"input_tokens": u.Input, "output_tokens": u.Output, "cached_tokens": u.Cached, "written_tokens": u.Written,
-		"cost_usd": l.meter.price(x.answer), "ms": took.Milliseconds(), "stop": agent.Null(string(x.stop)),
+		"cost_usd": nil, "ms": took.Milliseconds(), "stop": agent.Null(string(x.stop)),
 		"status": nil,
+	}
+	if usd, all := l.meter.price(u); all {
+		data["cost_usd"] = usd
 	}
 	if x.answer.ID != "" {
 		data["answer"] = x.answer.ID
