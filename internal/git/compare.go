@@ -19,7 +19,7 @@ type Comparison struct {
 	Folders []string // that files came to and that are new, or that are gone with the files in them; not those in submodules
 	// Doubtful are paths whose bytes or mode are not those of the index although git calls them unchanged: flags of the index,
 	// core.fileMode and filters make it so. It is not known since when. All files with a filter that is configured are among
-	// them: no filter is run.
+	// them: no filter is run. Of a submodule that git cannot read, and that has files, it is the path of the submodule.
 	Doubtful []string
 	Links    []string // all symbolic links that git tracks
 }
@@ -93,13 +93,16 @@ func (r *Repo) lookInto(ctx context.Context, c *Comparison, prefix string) error
 			c.Links = append(c.Links, prefix+name)
 		}
 		switch hidden := f[0] == "S" || f[0] == strings.ToLower(f[0]); {
-		case mode == gitlink && r.nested(name):
-			sub, err := Find(ctx, at)
-			if err != nil || sub.Top != at {
-				if ctx.Err() != nil {
-					return ctx.Err()
+		case mode == gitlink:
+			sub, err := r.submodule(ctx, name)
+			if err != nil {
+				return err
+			}
+			if sub == nil {
+				if there, err := os.ReadDir(at); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+					c.Doubtful = append(c.Doubtful, prefix+name)
 				}
-				continue // git cannot read it
+				continue
 			}
 			dirty, doubtful, err := sub.dirty(ctx, true)
 			if err != nil {
@@ -114,7 +117,7 @@ func (r *Repo) lookInto(ctx context.Context, c *Comparison, prefix string) error
 			if err := sub.lookInto(ctx, c, prefix+name+"/"); err != nil {
 				return err
 			}
-		case hidden && mode != gitlink:
+		case hidden:
 			info, err := os.Lstat(at)
 			if errors.Is(err, fs.ErrNotExist) && strings.EqualFold(f[0], "s") {
 				continue // of a sparse checkout
@@ -153,26 +156,53 @@ func (r *Repo) filtered(ctx context.Context) ([]string, error) {
 	return split(out), err
 }
 
-// Unseen returns those of paths, relative to Top, that git ignores and does not track. What is behind a link or in a
-// repository of its own is left out.
+// Unseen returns those of paths, relative to Top, that git ignores and does not track; in a submodule, what git ignores
+// there. What is behind a link is left out, and what is in a submodule that git cannot read: see Comparison.Doubtful.
 func (r *Repo) Unseen(ctx context.Context, paths []string) (map[string]bool, error) {
+	submodules, err := r.entries(ctx, gitlink)
+	if err != nil {
+		return nil, err
+	}
 	folders := pathCache{top: r.Top, real: map[string]bool{".": true}}
-	nested := map[string]bool{".": false}
-	var isNested func(dir string) bool
-	isNested = func(dir string) bool {
-		known, ok := nested[dir]
-		if !ok {
-			known = isNested(path.Dir(dir)) || r.nested(dir)
-			nested[dir] = known
+	var own []string
+	inside := map[string][]string{} // by submodule, relative to it
+	for _, p := range paths {
+		if p == "" || p == "." || !filepath.IsLocal(p) || !folders.isFolder(path.Dir(p)) {
+			continue
 		}
-		return known
+		in := path.Dir(p)
+		for ; in != "."; in = path.Dir(in) {
+			if _, ok := slices.BinarySearch(submodules, in); ok {
+				break
+			}
+		}
+		if in == "." {
+			own = append(own, p)
+		} else {
+			inside[in] = append(inside[in], strings.TrimPrefix(p, in+"/"))
+		}
 	}
-	asked := slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
-		dir := path.Dir(p)
-		return p == "" || p == "." || !filepath.IsLocal(p) || !folders.isFolder(dir) || isNested(dir)
-	})
-	if len(asked) == 0 {
-		return nil, nil
+	unseen := map[string]bool{}
+	if len(own) > 0 {
+		if unseen, err = r.IgnoredOf(ctx, own); err != nil {
+			return nil, err
+		}
 	}
-	return r.IgnoredOf(ctx, asked)
+	for name, in := range inside {
+		sub, err := r.submodule(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if sub == nil {
+			continue
+		}
+		there, err := sub.Unseen(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		for p := range there {
+			unseen[name+"/"+p] = true
+		}
+	}
+	return unseen, nil
 }

@@ -192,24 +192,25 @@ func onlyTopmost(ignored []string) []string {
 // addNested adds the files of the repository at name. What git cannot read as a repository is walked as a folder.
 func (c *Census) addNested(ctx context.Context, r *Repo, name string) error {
 	top := filepath.Join(r.Top, name)
-	if r.nested(name) {
-		sub, err := Find(ctx, top)
-		if err == nil && sub.Top == top {
-			if in, err := sub.Census(ctx); err == nil {
-				for _, p := range in.Files {
-					c.Files = append(c.Files, name+"/"+p)
-				}
-				for _, p := range in.Ignored {
-					c.Ignored = append(c.Ignored, name+"/"+p)
-				}
-				return nil
+	sub, err := r.submodule(ctx, name)
+	if err != nil {
+		return err
+	}
+	if sub != nil {
+		if in, err := sub.Census(ctx); err == nil {
+			for _, p := range in.Files {
+				c.Files = append(c.Files, name+"/"+p)
 			}
+			for _, p := range in.Ignored {
+				c.Ignored = append(c.Ignored, name+"/"+p)
+			}
+			return nil
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	err := filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && d != nil && d.IsDir():
 			return fs.SkipDir
@@ -228,6 +229,19 @@ func (c *Census) addNested(ctx context.Context, r *Repo, name string) error {
 		err = nil
 	}
 	return err
+}
+
+// submodule returns the repository at name, or nil where git reads none there.
+func (r *Repo) submodule(ctx context.Context, name string) (*Repo, error) {
+	if !r.nested(name) {
+		return nil, nil
+	}
+	at := filepath.Join(r.Top, name)
+	sub, err := Find(ctx, at)
+	if err != nil || sub.Top != at {
+		return nil, ctx.Err()
+	}
+	return sub, nil
 }
 
 // nested reports whether name is a repository of its own.

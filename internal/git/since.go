@@ -102,7 +102,9 @@ func (r *Repo) committed(ctx context.Context, commit, head string, was map[strin
 		return err
 	}
 	out, err := call{dir: r.Top, timeout: long, args: []string{
-		"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", commit, head,
+		"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff",
+		"--ignore-submodules=dirty", // their commits count, whatever is configured
+		commit, head,
 	}}.run(ctx)
 	if err != nil {
 		return err

@@ -98,7 +98,7 @@ func (m *Memory) Abandoned() (paths []string) {
 type ignoreList struct {
 	Top   []string `json:"top"`   // topmost paths, sorted; folders without their slash
 	Rules string   `json:"rules"` // digest of the rules and of the index
-	Repos []string `json:"repos"` // repositories in the tree, sorted: what is in them git does not tell of
+	Repos []string `json:"repos"` // repositories in the tree, sorted: each is asked itself
 }
 
 // limitMemory bounds what is read of an ignore list, in bytes.
@@ -163,8 +163,9 @@ func (m *Memory) Look(ctx context.Context) (*View, error) {
 		return nil, err
 	}
 	fresh, changed := m.unknown(found, nil)
-	if !asked && (changed || len(fresh) > 0 || !slices.Equal(found.Repos, m.ignore.Repos)) {
-		if err := m.ask(ctx, rules); err != nil {
+	if !slices.Equal(found.Repos, m.ignore.Repos) || !asked && (changed || len(fresh) > 0) {
+		m.ignore.Repos = found.Repos
+		if err := m.ask(ctx, m.rules(ctx)); err != nil {
 			return nil, err
 		}
 		m.known = found
@@ -335,16 +336,20 @@ func (m *Memory) rules(ctx context.Context) string {
 		if dir != m.Root {
 			texts = append(texts, filepath.Join(dir, ".gitignore"))
 		}
-		if own, common, err := git.Folders(dir); err == nil {
-			for i, path := range []string{filepath.Join(own, "index"), filepath.Join(common, "config"), filepath.Join(own, "config.worktree")} {
-				now.files[i] = factsOf(path)
-			}
-			texts = append(texts, filepath.Join(common, "info", "exclude"))
+		if facts, exclude, ok := rulesOf(dir); ok {
+			now.files = facts
+			texts = append(texts, exclude)
 			break
 		}
 		if dir == filepath.Dir(dir) {
 			texts = texts[:1] // there is no repository
 			break
+		}
+	}
+	for _, name := range m.ignore.Repos {
+		if facts, exclude, ok := rulesOf(filepath.Join(m.Root, filepath.FromSlash(name))); ok {
+			now.texts += fmt.Sprintf("%q %v\x00", name, facts)
+			texts = append(texts, exclude)
 		}
 	}
 	for _, path := range texts {
@@ -356,6 +361,18 @@ func (m *Memory) rules(ctx context.Context) string {
 		m.decides, m.digest = now, now.sum()
 	}
 	return m.digest
+}
+
+// rulesOf returns facts of the index and the configuration of a work tree, and its own file of rules.
+func rulesOf(top string) (facts [3]fileFacts, exclude string, ok bool) {
+	own, common, err := git.Folders(top)
+	if err != nil {
+		return facts, "", false
+	}
+	for i, path := range []string{filepath.Join(own, "index"), filepath.Join(common, "config"), filepath.Join(own, "config.worktree")} {
+		facts[i] = factsOf(path)
+	}
+	return facts, filepath.Join(common, "info", "exclude"), true
 }
 
 // decisive is what git decides by what it ignores, and of what it is asked that.
@@ -394,19 +411,20 @@ func globalRules(ctx context.Context, root string) string {
 	return git.GlobalIgnore()
 }
 
-// ask asks git what it ignores, and whether the cache is its own. Without a repository nothing is ignored.
+// ask asks git what it ignores, also in m.ignore.Repos, and whether the cache is its own. Without a repository nothing is
+// ignored.
 func (m *Memory) ask(ctx context.Context, rules string) error {
-	m.ignore, m.made, m.last = ignoreList{}, nil, nil
+	m.ignore, m.made, m.last = ignoreList{Repos: m.ignore.Repos}, nil, nil
 	if err := foreign(ctx, m.Cache); err != nil {
 		return err
 	}
 	m.stale = true
-	m.ignore.Rules = rules
 	repo, err := git.Find(ctx, m.Root)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		m.ignore.Rules = rules
 		return nil //nolint:nilerr // there is no repository, or git is not there
 	}
 	all, err := repo.Ignored(ctx)
@@ -428,6 +446,28 @@ func (m *Memory) ask(ctx context.Context, rules string) error {
 		m.ignore.Top = append(m.ignore.Top, p)
 	}
 	slices.Sort(m.ignore.Top)
+	for _, name := range m.ignore.Repos {
+		if isIgnored(m.ignore.Top, name) {
+			continue
+		}
+		top := filepath.Join(repo.Top, below, filepath.FromSlash(name))
+		inner, err := git.Find(ctx, top)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil || inner.Top != top:
+			continue // git cannot read it: nothing in it is ignored
+		}
+		all, err := inner.Ignored(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			m.ignore.Top = append(m.ignore.Top, name+"/"+strings.TrimSuffix(p, "/"))
+		}
+		slices.Sort(m.ignore.Top)
+	}
+	m.ignore.Rules = rules
 	return nil
 }
 

@@ -82,6 +82,7 @@ func TestSavedAnswers(t *testing.T) {
 		must(t, exec.CommandContext(t.Context(), "git", append([]string{"-C", root}, args...)...).Run())
 	}
 	git("init", "-q")
+	git("init", "-q", "inner")
 	a := filepath.Join(root, "a")
 	must(t, os.WriteFile(a, []byte("a"), 0o600))
 	save := func() (m *Memory) {
