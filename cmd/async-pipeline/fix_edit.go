@@ -53,18 +53,20 @@ func editPatch(prog *program, s *fix.Store, p *fix.Proposal, o apply.Options) (*
 	// The variable is a command as a shell has it, perhaps with arguments: git takes it so too.
 	argv := []string{"/bin/sh", "-c", editor + ` "$@"`, editor, file}
 	prog.Out.Flush()
-	ended := untilEdited(func() error {
-		return sandbox.Foreground(argv, prog.Environ, prog.Dir, prog.Stdin, prog.Stdout, prog.Stderr)
+	code, ended := untilEdited(func() error {
+		err := sandbox.Foreground(argv, prog.Environ, prog.Dir, prog.Stdin, prog.Stdout, prog.Stderr)
+		if err != nil {
+			err = fmt.Errorf("the editor %q ended with %w", editor, err)
+		}
+		return err
 	})
 	edited, err := os.ReadFile(file)
 	empty := len(bytes.TrimSpace(withoutHelp(edited))) == 0
 	switch typed := err == nil && !empty && !bytes.Equal(edited, text); {
 	case ended != nil && typed:
-		return nil, exit.Refuse("nothing was applied: the editor %q ended with %v\nthe patch as you edited it is %s",
-			editor, ended, file)
+		return nil, &exit.Error{Code: code, Text: fmt.Sprintf("nothing was applied: %v\nthe patch as you edited it is %s", ended, file)}
 	case ended != nil:
-		return nil, errors.Join(exit.Refuse("nothing was applied: the editor %q ended with %v", editor, ended),
-			e.discard())
+		return nil, errors.Join(&exit.Error{Code: code, Text: fmt.Sprintf("nothing was applied: %v", ended)}, e.discard())
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("nothing was applied: %w", err), e.discard())
 	case empty:
@@ -76,17 +78,17 @@ func editPatch(prog *program, s *fix.Store, p *fix.Proposal, o apply.Options) (*
 }
 
 // untilEdited waits for the editor. After SIGTERM or SIGHUP it still waits and then returns an error, so that nothing
-// is applied, no text is lost and no folder is left.
-func untilEdited(edit func() error) error {
+// is applied, no text is lost and no folder is left. code is what the program ends with after an error.
+func untilEdited(edit func() error) (code int, err error) {
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ends)
-	err := edit()
+	err = edit()
 	select {
 	case s := <-ends:
-		return fmt.Errorf("this program told to end (%v)", s)
+		return exit.Signal + int(s.(syscall.Signal)), fmt.Errorf("async-pipeline was told to end (%v)", s)
 	default:
-		return err
+		return exit.Refused, err
 	}
 }
 

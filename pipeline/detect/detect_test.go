@@ -268,6 +268,34 @@ func TestManagers(t *testing.T) {
 	}
 }
 
+// npm takes the place of a manager that is not here, but not where it would find no workspace.
+func TestAbsentManager(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ member, workspaces, runs, note string }{
+		{"", "", "npm", "npm runs the scripts"},
+		{"packages/a", `, "workspaces": ["packages/*"]`, "npm", "npm runs the scripts"},
+		{"packages/a", "", "pnpm", "install pnpm to run these tasks"},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "package.json"), `{"packageManager": "pnpm@9.0.0", "scripts": {"test": "exit 0"}`+tt.workspaces+`}`)
+		if tt.member != "" {
+			check(t, os.MkdirAll(filepath.Join(dir, tt.member), 0o755))
+			write(t, filepath.Join(dir, "pnpm-workspace.yaml"), "packages:\n  - packages/*\n")
+			write(t, filepath.Join(dir, tt.member, "package.json"), `{"name": "a", "scripts": {"build": "exit 0"}}`)
+		}
+		d := propose(t, dir, "npm")
+		c := load(t, dir, d.File)
+		for _, task := range c.Tasks {
+			if argv := task.Run.Argv; len(argv) > 0 && argv[0].Value != tt.runs {
+				t.Errorf("%+v: %s runs %q", tt, task.Name, argv[0].Value)
+			}
+		}
+		if !strings.Contains(strings.Join(d.Notes, "\n"), tt.note) {
+			t.Errorf("%+v: %q", tt, d.Notes)
+		}
+	}
+}
+
 // The tools of a virtual environment in the project are used without being in PATH.
 func TestVirtualEnvironment(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,7 @@ var lockfiles = []struct{ file, manager string }{
 }
 
 // managerOf returns the manager that packageManager names, or else the one of the lockfile. Where that program is not
-// in PATH and npm is, it returns npm.
+// in PATH and npm is, it returns npm, unless workspaces are written where npm does not look for them.
 func (d *detector) managerOf(f *folder, m *manifest) manager {
 	g := manager{name: "npm"}
 	said, version, _ := strings.Cut(m.manager, "@")
@@ -91,7 +91,11 @@ func (d *detector) managerOf(f *folder, m *manifest) manager {
 			g.name, g.lock = k.manager, k.file
 		}
 	}
-	if g.name != "npm" && !d.has(g.name) && d.has("npm") {
+	switch {
+	case g.name == "npm" || d.has(g.name) || !d.has("npm"):
+	case f.files["pnpm-workspace.yaml"] && len(m.workspaces) == 0:
+		d.note("%s: %s is not in PATH here, and npm does not read pnpm-workspace.yaml: install %s to run these tasks", at(f.path, "package.json"), g.name, g.name)
+	default:
 		d.note("%s: %s is not in PATH here, so npm runs the scripts and installs what package.json names, whatever %s says", at(f.path, "package.json"), g.name, cmp.Or(g.lock, "a lockfile"))
 		return manager{name: "npm", instead: g.name}
 	}
