@@ -51,11 +51,7 @@ func (t *target) merge(ctx context.Context, now node, made *edited) (outcome, er
 		return outcome{why: notKept}, nil
 	}
 	if made == nil {
-		parts := t.parts
-		if t.continues(now) {
-			parts = t.extent().Without(parts)
-		}
-		to, err := t.group.Splice(base, make([]bool, len(parts)), parts)
+		to, err := t.group.Splice(base, make([]bool, len(t.parts)), t.parts)
 		if err != nil {
 			return outcome{}, refused("%s: %w", t.PatchPath(), err)
 		}
@@ -167,9 +163,9 @@ func (p *plan) conflict(ctx context.Context, fixes *fix.Store, c conflicting) er
 		before = "it was applied before; since then: "
 	}
 	heal := "have a new fix proposed: async-pipeline heal " + p.Run + " " + quoted(p.Task)
-	if p.threeWay {
+	if clash := slices.ContainsFunc(c, func(f Conflict) bool { return len(f.Clashes) > 0 }); p.threeWay || clash {
 		byHand := "\n"
-		if p.repo != nil && slices.ContainsFunc(c, func(f Conflict) bool { return len(f.Clashes) > 0 }) {
+		if p.repo != nil && clash {
 			byHand = "\nresolve them by hand: commit your own edits, then git apply --3way " +
 				quoted(p.PatchPath()) + "\nor "
 		}

@@ -250,3 +250,44 @@ func TestEditedPatchesThatAreRefused(t *testing.T) {
 	}
 	fixtest.Disposed(t, s.Store, fix.Open)
 }
+
+// A hunk that a person edited out stays out when the rest of the file is applied.
+func TestEditedOutStaysOut(t *testing.T) {
+	t.Parallel()
+	before := numbered(nil)
+	s := newTree(t, before)
+	p := based(t, s, "test", before, numbered(edits{5: "five", 30: "thirty", 55: "last"}))
+	second, err := s.Selected(context.Background(), p, Options{Hunks: []string{"a.txt:2"}})
+	fixtest.Check(t, err)
+	o := Options{Hunks: []string{"a.txt:1", "a.txt:2"}, Edited: second}
+	fixtest.OK(t)(apply(t, s, p, o))
+	if got, err := apply(t, s, p, o); err != nil || !got.Already {
+		t.Errorf("twice: %+v %v", got, err)
+	}
+	fixtest.OK(t)(apply(t, s, p, Options{Files: []string{"a.txt"}}))
+	s.holds(t, "the rest", numbered(edits{30: "thirty", 55: "last"}))
+}
+
+// The rest of a file that cannot go beside what was edited, or where a person's own edits are, is refused with advice that
+// helps.
+func TestRestIsRefused(t *testing.T) {
+	t.Parallel()
+	before, after := numbered(nil), numbered(edits{5: "five", 55: "last"})
+	s := newTree(t, before)
+	p := based(t, s, "test", before, after)
+	edited := []byte(strings.NewReplacer("+five", "+FIVE", "+last", "+LAST").Replace(string(p.Diff)))
+	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"a.txt:2"}, Edited: edited}))
+	if _, err := apply(t, s, p, Options{}); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "cannot be merged") ||
+		strings.Contains(err.Error(), "merge it in with") {
+		t.Errorf("%v", err)
+	}
+
+	s = newTree(t, before)
+	p = based(t, s, "test", before, after)
+	numbered(edits{30: "mine"}).Write(t, s.Root)
+	fixtest.OK(t)(apply(t, s, p, Options{Hunks: []string{"a.txt:1"}, ThreeWay: true}))
+	if _, err := apply(t, s, p, Options{Hunks: []string{"a.txt:2"}}); !errors.Is(err, ErrConflict) ||
+		!strings.Contains(err.Error(), "merge it in with --3way") {
+		t.Errorf("%v", err)
+	}
+}

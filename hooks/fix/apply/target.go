@@ -44,6 +44,11 @@ func (t *target) ends() (from, to *fix.Content) {
 
 // outcome compares what is at the path with what it is to hold.
 func (t *target) outcome(ctx context.Context, now node) (outcome, error) {
+	if !t.back { // what applies wrote is done, also what a person had edited out of it
+		rest := *t
+		rest.parts = t.written(now).Without(t.parts)
+		t = &rest
+	}
 	if t.edited != nil {
 		return t.outcomeEdited(ctx, now)
 	}
@@ -136,24 +141,26 @@ func (t *target) extent() fix.Extent { return t.extents[fix.AsStored(t.path)] }
 // recorded reports whether the selected parts are recorded as applied.
 func (t *target) recorded() bool { return t.extent().Has(t.parts) }
 
-// unchanged reports whether a path is as the last apply left it, and all that is selected was written then. Earlier
-// applies count as long as each left what the next one found: else somebody may have taken their part out by hand.
-func (t *target) unchanged(now node) bool {
+// unchanged reports whether a path is as the last apply left it, and all that is selected was written then.
+func (t *target) unchanged(now node) bool { return t.asLeft(now) && t.written(now).Has(t.parts) }
+
+// written returns what applies wrote to a path that is as the last one left it. Earlier ones count as long as each left what
+// the next one found: else somebody may have taken their part out by hand.
+func (t *target) written(now node) (wrote fix.Extent) {
 	if !t.asLeft(now) {
-		return false
+		return wrote
 	}
 	steps := t.history[t.path]
-	var wrote fix.Extent
 	for i, s := range slices.Backward(steps) {
 		if s.part == nil {
-			return true
+			return fix.Extent{All: true}
 		}
 		wrote = s.part.AddTo(wrote)
 		if i > 0 && !equal(steps[i-1].After, s.Before) {
 			break
 		}
 	}
-	return wrote.Has(t.parts)
+	return wrote
 }
 
 // asLeft reports whether a path is as the last apply left it.
@@ -162,9 +169,12 @@ func (t *target) asLeft(now node) bool {
 	return len(steps) > 0 && now.is(steps[len(steps)-1].After)
 }
 
-// continues reports whether a path is as an earlier apply left it, which was of other parts: they were edited, so that the
-// patch does not tell what they are in the file.
-func (t *target) continues(now node) bool { return !t.back && !t.recorded() && t.asLeft(now) }
+// continues reports whether applies of other parts, and nobody else, made of a path what it is now. They may have been
+// edited, so that the patch does not tell where they are.
+func (t *target) continues(now node) bool {
+	before, ok := t.original()
+	return !t.back && ok && equal(before, t.before) && t.asLeft(now) && !t.recorded()
+}
 
 // original returns what a path held before the first apply; nil: it was not there. It is not known where somebody edited
 // it between two of them.

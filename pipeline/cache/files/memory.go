@@ -458,9 +458,9 @@ func (m *Memory) ask(ctx context.Context, rules string) error {
 		case err != nil || inner.Top != top:
 			continue // git cannot read it: nothing in it is ignored
 		}
-		all, err := inner.Ignored(ctx)
-		if err != nil {
-			return err
+		all, _ := inner.Ignored(ctx) // nothing where its index is damaged
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		for _, p := range all {
 			m.ignore.Top = append(m.ignore.Top, name+"/"+strings.TrimSuffix(p, "/"))

@@ -207,6 +207,10 @@ func TestRepositoryAppears(t *testing.T) {
 		if v, ok, err := m.Part(context.Background(), scope); !ok || err != nil || inputs(v) != 2 {
 			t.Errorf("a part of the tree: %v %v", ok, err)
 		}
+		must(t, os.WriteFile(filepath.Join(root, "src/k/.git/index"), []byte("no index"), 0o600))
+		if n := inputs(look(t, m)); n != 2 {
+			t.Errorf("%d inputs with a repository that git cannot read", n)
+		}
 		must(t, os.RemoveAll(filepath.Join(root, "src/k/.git")))
 		if n := inputs(look(t, m)); n != 1 {
 			t.Errorf("%d inputs after the repository was gone", n)
