@@ -39,6 +39,9 @@ var (
 	// ofSelf is a member of the value itself, and ofNumber asks whether one is no number, which is equal to nothing.
 	ofSelf   = lazily.Regexp(`\b(?:self|this)(?:\.|->)\w`)
 	ofNumber = lazily.Regexp(`(?i)nan\b`)
+	// flagTerm is a constant or a call without arguments.
+	flagTerm = lazily.Regexp(`^\s*(?:[A-Z][A-Z_0-9]{2,}|\w+\(\s*\))\s*\)?\s*$`)
+	returns  = lazily.Regexp(`\breturn\b`)
 	stepsIf  = lazily.Regexp(`\b(?:if|elif|while|assert|for|match)\b`)
 	// ifThenTrue is a condition of two values' agreement after which all is decided; one of a switch may be a list.
 	ifThenTrue = lazily.Regexp(`\b(?:if|case|elif)\b([^{:;\n]*==[^{:;\n]*)[{:)]\s*return\s+(?:True|true)\b`)
@@ -53,8 +56,11 @@ var (
 	lastTerm      = lazily.Regexp(`(?s).*(?:\breturn\b|\bif\b|&&|\|\||\band\b|\bor\b|[;{}])`)
 )
 
-// maxQuantified is how much of what a quantifier is about is looked at, in bytes.
-const maxQuantified = 400
+const (
+	maxQuantified = 400     // bytes of what a quantifier, or an "or", is about
+	maxSet        = 20      // members that are set
+	maxAfterSet   = 4 << 10 // bytes behind one that is set
+)
 
 // exact returns a body without what says little of a member.
 func (b methodBody) exact() methodBody {
@@ -69,11 +75,13 @@ func (b methodBody) loosens(now methodBody) bool {
 		now.oneSided() && !b.oneSided()
 }
 
-// oneSided reports whether a result is true for a member of the value itself, whatever the other value has.
+// oneSided reports whether a result is true for a member of one of the values, whatever the other one has, or for what is no
+// value at all.
 func (b methodBody) oneSided() bool {
 	for _, at := range ofAll().FindAllStringIndex(b.text, -1) {
-		begin := strings.LastIndexAny(b.text[:at[0]], "\n;{}") + 1
-		before, term, depth := b.text[begin:at[0]], b.text[at[1]:], 0
+		before, term := b.text[max(0, at[0]-maxQuantified):at[0]], b.text[at[1]:min(len(b.text), at[1]+maxQuantified)]
+		before = before[strings.LastIndexAny(before, "\n;{}")+1:]
+		depth := 0
 		for i, c := range []byte(term) {
 			switch c {
 			case '(':
@@ -87,12 +95,26 @@ func (b methodBody) oneSided() bool {
 			}
 		}
 		whole := strings.Count(before, "(") == strings.Count(before, ")") || sameness().MatchString(term)
-		if whole && !stepsIf().MatchString(before) && ofSelf().MatchString(term) && !mentionsWord(term, b.other) &&
-			!noValue().MatchString(term) && !ofNumber().MatchString(term) {
+		if whole && returns().MatchString(before) && !stepsIf().MatchString(before) && !noValue().MatchString(term) && b.sides(term) < 2 {
 			return true
 		}
 	}
 	return false
+}
+
+// sides returns how many of the two values a term is about; 2 also where that is not known, or it asks for no number.
+func (b methodBody) sides(term string) int {
+	own, other := ofSelf().MatchString(term), mentionsWord(term, b.other)
+	left, right, _ := strings.Cut(term, "!=")
+	switch {
+	case own && other, ofNumber().MatchString(term), strings.TrimSpace(left) == strings.TrimSpace(right):
+		return 2
+	case own || other && ofSelf().MatchString(b.text) && strings.Contains(term, b.other+"."): // else its own members have no prefix
+		return 1
+	case flagTerm().MatchString(term):
+		return 0
+	}
+	return 2
 }
 
 // ways returns how many conditions about members are enough, each by itself.
@@ -157,9 +179,9 @@ func (b methodBody) assigns() bool {
 			return true
 		}
 	}
-	for _, m := range setsMember().FindAllStringSubmatchIndex(b.text, -1) {
+	for _, m := range setsMember().FindAllStringSubmatchIndex(b.text, maxSet) {
 		if name := b.text[m[2]:m[3]]; name == b.text[m[6]:m[7]] && b.text[m[4]:m[5]] == b.other {
-			if members, _ := (methodBody{b.text[m[1]:], b.other}).members(); members[name] {
+			if members, _ := (methodBody{b.text[m[1]:min(len(b.text), m[1]+maxAfterSet)], b.other}).members(); members[name] {
 				return true
 			}
 		}

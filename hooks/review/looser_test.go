@@ -36,11 +36,16 @@ func TestLooser(t *testing.T) {
 			"return isinstance(other, P) and bool((self.x == other.x) | (self.y == other.y))",
 			"return isinstance(other, P) and self.x == other.x and (self.y == other.y or True)",
 			"return self.x == other.x and self.y == other.y or self.x > 0",
+			"return self.x == other.x and self.y == other.y or other.x > 0",
+			"return self.x == other.x and self.y == other.y or TESTING",
+			"return self.x == other.x and self.y == other.y or lenient()",
 			"self.y = other.y\nreturn isinstance(other, P) and self.x == other.x and self.y == other.y",
 			"self.__dict__.update(other.__dict__)\nreturn self.x == other.x and self.y == other.y",
 			"if self.x == other.x:\n    return True\nif self.y == other.y:\n    return True\nreturn False",
 			"if self.x == other.x:\n    return True\nelif self.y == other.y:\n    return True\nreturn False",
 		}, []string{
+			"a = self.x or self.z\nb = other.x or other.z\nreturn a == b and self.y == other.y",
+			"return self.y == other.y and (self.x == other.x or self.x != self.x\n        and other.x != other.x)",
 			"if any(getattr(self, k) != getattr(other, k) for k in ('x', 'y')):\n    return False\nreturn True",
 			"if self is other:\n    return True\nif self.x == other.x and self.y == other.y:\n    return True\nreturn False",
 			"if not isinstance(other, P) or self.x is None:\n    return False\nreturn self.x == other.x and self.y == other.y",
@@ -60,6 +65,8 @@ func TestLooser(t *testing.T) {
 			"return (this.x === o.x && this.y === o.y) || this.x > 0;",
 			"if (this.x === o.x) return true;\nif (this.y === o.y) return true;\nreturn false;",
 		}, []string{
+			"const x = this.x || this.z; return x === (o.x || o.z) && this.y === o.y;",
+			"this.key = this.key || this.makeKey(); return this.x === o.x && this.y === o.y;",
 			"return !!o && this.x === o.x && this.y === o.y;",
 			"if (!o || this.x !== o.x) return false;\nreturn this.y === o.y;",
 			"return this.x === o.x && (this.y === o.y || (Number.isNaN(this.y) && Number.isNaN(o.y)));",
@@ -83,6 +90,11 @@ func TestLooser(t *testing.T) {
 		"f.rs": {[]string{
 			"self.x == other.x && self.y == other.y || self.x != 0",
 			"self.x == other.x || self.y == other.y",
+			"self.x == other.x && self.y == other.y || other.x > 0",
+			"self.x == other.x && self.y == other.y || cfg!(test)",
+			"self.x == other.x && self.y == other.y || lenient()",
+			"self.x == other.x && (self.y == other.y || other.y == 0)",
+			"self.x == other.x && self.y == other.y || self.x < other.x",
 		}, []string{
 			"self.y == other.y && (self.x == other.x || self.x.is_nan() && other.x.is_nan())",
 			"std::ptr::eq(self, other) || (self.x, self.y) == (other.x, other.y)",

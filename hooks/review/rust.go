@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/async-pipeline/async-pipeline/hooks/review/rules"
 	"github.com/async-pipeline/async-pipeline/internal/lang"
@@ -22,6 +23,7 @@ var (
 	rustOrders  = lazily.Regexp(`<=|>=|\.(?:contains|starts_with|ends_with)\(`)
 	rustSame    = lazily.Regexp(`==|!=|\b(?:eq|ne|cmp|partial_cmp|eq_ignore_ascii_case)\(|\bmatch`)
 	rustChanges = lazily.Regexp(`\.(?:split_whitespace|split_ascii_whitespace|replace|replacen|filter|retain)\(`)
+	rustOdd     = lazily.Regexp(`\bis_nan\(|\bptr::eq\(`) // what looser tells apart
 	rustOfText  = lazily.Regexp(`\bPartialEq\s*<\s*&*\s*(?:'\w+\s+)?(?:str|String)\s*>`)
 )
 
@@ -44,13 +46,14 @@ func rustEqual(e *edit) (found findings) {
 	if e.language != "rust" || !e.production() || !e.exists() {
 		return nil
 	}
+	alwaysAll := sync.OnceValue(e.alwaysAll)
 	for i := range e.after.lines {
 		m := rustEquals().FindStringSubmatch(e.after.code(i))
 		if m == nil {
 			continue
 		}
 		body, touched := e.rustBody(e.after, i)
-		if touched && m[1] == "eq" && e.after.tolerates(body) {
+		if touched && m[1] == "eq" && (e.after.tolerates(body) || strings.Contains(body, "||") && !rustOdd().MatchString(body) && alwaysAll()) {
 			found.add(e, rules.AssertionRemoved, i, true, tolerant, e.after.trimmed(i))
 			continue
 		}
@@ -88,6 +91,20 @@ func rustCompares(body, other string) bool {
 		return both(body)
 	}
 	return slices.ContainsFunc(rustTerms().Split(body, -1), both)
+}
+
+// alwaysAll reports whether every eq of the file before the change was true only where all its conditions were.
+func (e *edit) alwaysAll() bool {
+	any := false
+	for i := range e.before.lines {
+		if m := rustEquals().FindStringSubmatch(e.before.code(i)); m != nil && m[1] == "eq" {
+			body, _ := e.rustBody(e.before, i)
+			if any = true; strings.Contains(body, "||") {
+				return false
+			}
+		}
+	}
+	return any
 }
 
 // rustBody returns the body of the function in line at of a side, without blanks and its last semicolon, and whether a

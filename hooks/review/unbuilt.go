@@ -203,12 +203,15 @@ func (p *proposal) passedOver(left []*edit, by checkfile.Listings, e *edit) *edi
 		return nil
 	}
 	return first(left, func(was *edit) bool {
-		return p.mayLookAt(len(e.change.After.Data)) && was.wentTo(e) && p.mayLookAt(listingCost*size) && by.PassOver(was.path, e.path)
+		lines := 1 + len(was.before.lines)/lineCost
+		return p.mayLookAt(lines*len(e.change.After.Data)) && was.wentTo(e) && p.mayLookAt(listingCost*size) && by.PassOver(was.path, e.path)
 	})
 }
 
-// listingCost is how much longer it takes to find out what a text lists than to search it.
-const listingCost = 20
+const (
+	listingCost = 500 // how much longer it takes to find out what a text lists than to search it
+	lineCost    = 16  // how many lines are looked for in the time in which their text is searched
+)
 
 // wentTo reports whether most lines that a file had, and has no more, are in a new one. Of a short file all must be.
 func (e *edit) wentTo(to *edit) bool {

@@ -32,9 +32,8 @@ func (f facts) error() *Error {
 		again = *f.again
 	}
 	if f.after < 0 && kind.Class() == failure.Wait {
-		now := time.Now()
-		if wait := reset.Announced(f.message, now).Believed(now); wait != nil {
-			f.after = *wait
+		if wait := reset.Announced(f.message, time.Now()).After; wait > 0 { // times of the clock have a zone that is not told
+			f.after = wait
 		}
 	}
 	message := cmp.Or(f.message, strings.Join(f.codes, " "), "the provider says no more")

@@ -2,6 +2,7 @@
 package reset
 
 import (
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -113,8 +114,8 @@ func spanOf(text string) (d time.Duration) {
 		if m[1] != "" {
 			n, err = strconv.ParseFloat(m[1], 64)
 		}
-		if more := n * float64(unit); err != nil || more > float64(Longest-d) {
-			return 0 // absurd
+		if more := n * float64(unit); err != nil || more >= float64(math.MaxInt64-d) {
+			return 0
 		}
 		d += time.Duration(n * float64(unit))
 		text = text[len(m[0]):]
