@@ -57,7 +57,7 @@ func recordRun(b testing.TB, s *Store, names []string) *Sealed {
 	d := must[*Draft](b)(s.Begin(noon, func(p []byte) []byte { return p }, nil))
 	tasks := make([]Task, 0, len(names))
 	for _, name := range names {
-		l := must[*LogWriter](b)(d.Log(name))
+		l := d.Log(name)
 		begun := d.Event(Event{Type: "task_started", Task: name})
 		_, _ = l.Write([]byte("hello\n"))
 		log := must[Log](b)(l.Finish())

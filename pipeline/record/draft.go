@@ -36,6 +36,7 @@ type Draft struct {
 	Dir string // .async/runs/<id>
 
 	store   *Store
+	before  string // the folder of the run before, whose files are linked where they are the same; empty: there is none
 	began   time.Time
 	clean   cleaner
 	journal *journal.Journal
@@ -56,7 +57,7 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 	if err := folder(s.runs()); err != nil {
 		return nil, err
 	}
-	d := &Draft{store: s, began: now, clean: clean}
+	d := &Draft{store: s, before: s.newest(), began: now, clean: clean}
 	for at := now; ; at = at.Add(tick) {
 		d.ID = idOf(at)
 		d.Dir = filepath.Join(s.runs(), d.ID)
@@ -118,9 +119,9 @@ func (d *Draft) Stop() (map[string]Task, error) {
 
 func (d *Draft) events() string { return filepath.Join(d.Dir, "events.jsonl") }
 
-// Log opens the log of a task: bounded in memory and on disk (the tail kept, the cut marked with the bytes left out).
-// Finish returns its entry in run.json. A second Log of the same task begins anew.
-func (d *Draft) Log(task string) (*LogWriter, error) { return openLog(d.Dir, task) }
+// Log returns the writer of the log of a task: bounded in memory and on disk (the tail kept, the cut marked with the
+// bytes left out). Finish returns its entry in run.json. A second Log of the same task begins anew.
+func (d *Draft) Log(task string) *LogWriter { return newLog(d.Dir, d.before, task) }
 
 // A Node is one task of graph.json.
 type Node struct {

@@ -3,6 +3,7 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -30,15 +31,17 @@ const cutMark = "[async-pipeline: %d bytes left out here]\n"
 const logEvery = time.Second
 
 // A LogWriter takes a task's output, already redacted. It keeps the end of it on disk and nothing in memory. Up to
-// logLimit bytes go straight into the log. From then on that file is a ring without a name, written over in place
-// (which costs a tenth of ever new files), and the log is made from it every logEvery and by Finish. A Write never
-// fails, so that a full disk does not stop a task in the middle: Finish returns what was lost. It is safe for
-// concurrent use.
+// logLimit bytes go straight into the log, which the first Write makes, or Finish. From then on that file is a ring
+// without a name, written over in place (which costs a tenth of ever new files), and the log is made from it every
+// logEvery and by Finish. A Write never fails, so that a full disk does not stop a task in the middle: Finish returns
+// what was lost. It is safe for concurrent use.
 type LogWriter struct {
 	mu    sync.Mutex
 	path  string
-	rel   string // path in run.json
-	f     *os.File
+	rel   string    // path in run.json
+	same  string    // the log of the task in the run before; empty: there is none
+	f     *os.File  // nil before the first Write, and when the log is closed
+	done  bool      // the log is closed
 	at    int64     // where the next byte goes in f
 	ring  bool      // f is full and is written over from its beginning
 	total int64     // what the task printed
@@ -50,19 +53,41 @@ type LogWriter struct {
 	err   error // of the first write that failed
 }
 
-func openLog(dir, task string) (*LogWriter, error) {
-	rel := "logs/" + filename.Of(task) + ".log"
-	l := &LogWriter{path: filepath.Join(dir, filepath.FromSlash(rel)), rel: rel}
-	var err error
+// newLog returns the writer of the log of a task in the run of a folder; before is that of the run before, if any.
+func newLog(dir, before, task string) *LogWriter {
+	l := &LogWriter{rel: "logs/" + filename.Of(task) + ".log"}
+	l.path = filepath.Join(dir, filepath.FromSlash(l.rel))
+	if before != "" {
+		l.same = filepath.Join(before, filepath.FromSlash(l.rel))
+	}
+	return l
+}
+
+// make makes the log, and removes what an earlier writer of the same task left.
+func (l *LogWriter) make() (err error) {
 	if l.f, err = recordfile.Create(l.path, os.O_RDWR); errors.Is(err, fs.ErrExist) {
 		if err = os.Remove(l.path); err == nil {
 			l.f, err = recordfile.Create(l.path, os.O_RDWR)
 		}
 	}
-	if err != nil {
-		return nil, writing(err, l.path)
+	return writing(err, l.path)
+}
+
+// All writes all that a task printed, and closes the log. It is for what is known as a whole: where the log of the run
+// before is the same, that file gets another name, which costs less than a new file.
+func (l *LogWriter) All(p []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all(p)
+}
+
+func (l *LogWriter) all(p []byte) {
+	if l.f != nil || l.done || len(p) > logLimit || !recordfile.LinkSame(l.same, l.path, p) {
+		l.write(p)
+		return
 	}
-	return l, nil
+	l.hash(p)
+	l.total, l.kept, l.done = int64(len(p)), int64(len(p)), true
 }
 
 // Tail returns the last most bytes of what the task has printed so far, less when there is less. After Finish it is
@@ -70,8 +95,11 @@ func openLog(dir, task string) (*LogWriter, error) {
 func (l *LogWriter) Tail(most int64) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.f == nil {
+	if l.done {
 		return nil, fmt.Errorf("%s is closed", l.path)
+	}
+	if l.f == nil {
+		return nil, nil
 	}
 	have := l.at // bytes of output in f
 	if l.ring {
@@ -92,9 +120,17 @@ func (l *LogWriter) Tail(most int64) ([]byte, error) {
 func (l *LogWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := len(p)
-	if l.f == nil && l.err == nil {
+	l.write(p)
+	return len(p), nil
+}
+
+func (l *LogWriter) write(p []byte) {
+	switch {
+	case l.err != nil:
+	case l.done:
 		l.err = fmt.Errorf("%s is closed", l.path)
+	case l.f == nil:
+		l.err = l.make()
 	}
 	for len(p) > 0 && l.err == nil {
 		if l.at == logLimit {
@@ -120,7 +156,6 @@ func (l *LogWriter) Write(p []byte) (int, error) {
 	if l.ring && l.timer == nil && l.err == nil {
 		l.timer = time.AfterFunc(logEvery, l.refresh)
 	}
-	return n, nil
 }
 
 // refresh makes the log anew while the task runs.
@@ -141,6 +176,13 @@ func (l *LogWriter) Finish() (Log, error) {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
+	if l.f == nil && !l.done { // there was nothing to write, or it could not be written
+		before := l.err
+		l.err = nil
+		l.all(nil)
+		l.err = cmp.Or(before, l.err)
+		l.lost = l.f == nil && !l.done
+	}
 	if l.f != nil {
 		if l.ring && l.total > logLimit {
 			l.sum, l.last = sha256.New(), true
@@ -156,6 +198,7 @@ func (l *LogWriter) Finish() (Log, error) {
 		l.err = errors.Join(l.err, writing(l.f.Close(), l.path))
 		l.f = nil
 	}
+	l.done = true
 	return Log{Path: l.rel, Bytes: l.kept, LeftOutBytes: l.total - l.kept, Digest: l.digest()}, l.err
 }
 

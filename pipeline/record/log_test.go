@@ -41,7 +41,7 @@ func TestLog(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			task := tt.name + `["x/y"]`
-			l := must[*LogWriter](t)(d.Log(task))
+			l := d.Log(task)
 			path := filepath.Join(d.Dir, "logs", filename.Of(task)+".log")
 			in := all[:tt.size]
 			for rest := in; len(rest) > 0; {
@@ -91,7 +91,7 @@ func TestLogTail(t *testing.T) {
 		fmt.Fprintf(&all, "line %d\n", i)
 	}
 	for _, size := range []int{0, 10, 1000, logLimit, logLimit + 1, logLimit + 50, 2 * logLimit, 2*logLimit + 999} {
-		l := must[*LogWriter](t)(d.Log("t"))
+		l := d.Log("t")
 		_, _ = l.Write(all.Bytes()[:size])
 		for _, most := range []int{0, 7, 100, 64 << 10, 9 << 20} {
 			want := all.Bytes()[max(0, size-min(most, logLimit)):size]
@@ -115,7 +115,7 @@ func TestLogBeginsAnew(t *testing.T) {
 	check(t, os.WriteFile(outside, []byte("mine"), 0o600))
 	check(t, os.Symlink(outside, path))
 	for _, text := range []string{"first, and long\n", "second\n"} {
-		l := must[*LogWriter](t)(d.Log("t"))
+		l := d.Log("t")
 		_, _ = l.Write([]byte(text))
 		_ = must[Log](t)(l.Finish())
 		if got := must[[]byte](t)(os.ReadFile(path)); string(got) != text {
@@ -131,7 +131,7 @@ func TestLogBeginsAnew(t *testing.T) {
 func TestLogFollows(t *testing.T) {
 	t.Parallel()
 	_, d := begin(t)
-	l := must[*LogWriter](t)(d.Log("t"))
+	l := d.Log("t")
 	path := filepath.Join(d.Dir, "logs", "t.log")
 	_, _ = l.Write(bytes.Repeat([]byte("much\n"), 1<<20))
 	if got := must[[]byte](t)(os.ReadFile(path)); len(got) < logLimit {
@@ -157,25 +157,28 @@ func TestLogFollows(t *testing.T) {
 
 func TestLogSurvives(t *testing.T) {
 	t.Parallel()
-	_, d := begin(t)
-	l := must[*LogWriter](t)(d.Log("t"))
-	check(t, os.RemoveAll(filepath.Join(d.Dir, "logs")))
 	chunk := make([]byte, 1<<20)
-	for range 9 { // the task goes on
-		if n, err := l.Write(chunk); n != len(chunk) || err != nil {
-			t.Fatal(n, err)
+	for _, before := range []int{0, 1} { // what it printed before its folder was removed
+		_, d := begin(t)
+		l := d.Log("t")
+		_, _ = l.Write(chunk[:before])
+		check(t, os.RemoveAll(filepath.Join(d.Dir, "logs")))
+		for range 9 { // the task goes on
+			if n, err := l.Write(chunk); n != len(chunk) || err != nil {
+				t.Fatal(n, err)
+			}
 		}
-	}
-	got, err := l.Finish()
-	if err == nil || !strings.Contains(err.Error(), "its folder is gone") || got.Bytes+got.LeftOutBytes != 9<<20 {
-		t.Errorf("%+v, %v", got, err)
+		got, err := l.Finish()
+		if err == nil || !strings.Contains(err.Error(), "its folder is gone") || got.Bytes+got.LeftOutBytes != int64(9<<20+before) || got.Digest != nil {
+			t.Errorf("%+v, %v", got, err)
+		}
 	}
 }
 
 // Whatever a task prints, the log takes no memory that grows with it.
 func TestLogMemory(t *testing.T) {
 	_, d := begin(t)
-	l := must[*LogWriter](t)(d.Log("t"))
+	l := d.Log("t")
 	chunk := bytes.Repeat([]byte("a line of output\n"), 4000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -195,7 +198,7 @@ func TestLogMemory(t *testing.T) {
 
 func BenchmarkLog(b *testing.B) {
 	_, d := begin(b)
-	l := must[*LogWriter](b)(d.Log("t"))
+	l := d.Log("t")
 	chunk := bytes.Repeat([]byte("a line of output\n"), 4000)
 	b.SetBytes(int64(len(chunk)))
 	for b.Loop() {
@@ -210,7 +213,7 @@ func TestReadLogWhileItGrows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	check(t, os.Mkdir(filepath.Join(dir, "logs"), 0o700))
-	w := must[*LogWriter](t)(openLog(dir, "t"))
+	w := newLog(dir, "", "t")
 	r := ReadLog(dir, "t")
 	var got, all bytes.Buffer
 	next := func() {

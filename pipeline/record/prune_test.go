@@ -46,7 +46,7 @@ func TestPrune(t *testing.T) {
 	at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 	first, kept := seal(t, s, at(0)), seal(t, s, at(1))
 	dead := interrupted(t, s, at(2))
-	_ = must[*LogWriter](t)(dead.Log("a"))
+	_ = must[Log](t)(dead.Log("a").Finish())
 	live := must[*Draft](t)(s.Begin(at(3), nil, nil))
 	last := seal(t, s, at(4))
 

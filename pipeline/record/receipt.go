@@ -36,7 +36,8 @@ func receiptFile(task string) string { return "cache/" + filename.Of(task) + ".j
 // PutReceipt writes the receipt of a task, and returns its digest. Its texts are redacted like every other of the record.
 func (d *Draft) PutReceipt(r *Receipt) (digest string, err error) {
 	r.SchemaVersion = SchemaVersion
-	path := filepath.Join(d.Dir, receiptFile(r.Task))
+	name := receiptFile(r.Task)
+	path := filepath.Join(d.Dir, name)
 	b, err := json.Marshal(r)
 	if err != nil {
 		return "", err
@@ -46,6 +47,10 @@ func (d *Draft) PutReceipt(r *Receipt) (digest string, err error) {
 	}
 	b = append(b, '\n')
 	digest = recordfile.Digest(b)
+	// That of a hit says what the one of the last hit says.
+	if d.before != "" && recordfile.LinkSame(filepath.Join(d.before, name), path, b) {
+		return digest, nil
+	}
 	switch err := recordfile.WriteNew(path, b, false); {
 	case errors.Is(err, fs.ErrNotExist): // the first of the run
 		if err := folder(filepath.Dir(path)); err != nil {

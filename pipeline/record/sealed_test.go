@@ -165,7 +165,7 @@ func TestListToleratesWhatOthersLeft(t *testing.T) {
 func TestTail(t *testing.T) {
 	t.Parallel()
 	_, d := begin(t)
-	l := must[*LogWriter](t)(d.Log("a"))
+	l := d.Log("a")
 	_, _ = l.Write([]byte("0123456789"))
 	_ = must[Log](t)(l.Finish())
 	secret := filepath.Join(t.TempDir(), "secret")

@@ -90,6 +90,18 @@ func (s *Store) ids() ([]string, error) {
 	return ids, nil
 }
 
+// newest returns the folder of the newest run with a verdict, if there is one that can be read.
+func (s *Store) newest() string {
+	ids, _ := s.ids() // a store that cannot be read has none
+	for _, id := range slices.Backward(ids) {
+		dir := filepath.Join(s.runs(), id)
+		if s.HasVerdict(id) && recordfile.NoLinks(filepath.Join(dir, "logs"), filepath.Join(dir, "cache")) == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
 // HasVerdict reports whether a run's folder has a run.json, whatever is in it.
 func (s *Store) HasVerdict(id string) bool {
 	dir := filepath.Join(s.runs(), id)

@@ -84,9 +84,7 @@ func TestBeginMakesTheFolder(t *testing.T) {
 	if got := string(must[[]byte](t)(os.ReadFile(filepath.Join(s.Dir, ".gitignore")))); got != "*\n" {
 		t.Errorf(".gitignore is %q", got)
 	}
-	if _, err := d.Log("a"); err != nil {
-		t.Fatal(err)
-	}
+	_ = must[Log](t)(d.Log("a").Finish())
 	check(t, d.Graph([]Node{{Name: "a"}}))
 	_ = must[*Sealed](t)(d.Seal(Run{Status: Passed}))
 	check(t, filepath.WalkDir(s.Dir, func(path string, e fs.DirEntry, err error) error {

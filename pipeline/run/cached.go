@@ -48,10 +48,8 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 		}
 	}
 	if len(log) > 0 {
-		_, _ = fmt.Fprintf(out, "[async-pipeline: what it printed in run %s]\n", run)
-		safe := w.r.Tasks.Redact.Writer(out) // there may be secrets now that there were not then
-		_, _ = safe.Write(log)
-		_ = safe.Close()
+		// There may be secrets now that there were not then.
+		out.all(append(fmt.Appendf(nil, "[async-pipeline: what it printed in run %s]\n", run), w.r.Tasks.Redact.Bytes(log)...))
 	}
 	return record.Task{
 		Name: t.Name, Status: record.Cached, StartedAt: &record.Time{Time: started},

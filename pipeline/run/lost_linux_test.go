@@ -33,8 +33,8 @@ func TestRunLosesItsRecord(t *testing.T) {
 		says []string
 	}{
 		{"full", 0, []string{"logs/a.log", "no space left on the disk", "free some"}},
-		{"closed", 1000, []string{"logs/b.log", "permission denied", "make its folder writable"}},
-		{"gone", 0, []string{"logs/b.log", "its folder is gone", "run again"}},
+		{"closed", 1000, []string{"logs/a.log", "permission denied", "make its folder writable"}},
+		{"gone", 0, []string{"logs/a.log", "its folder is gone", "run again"}},
 		{"full before", 0, []string{".async/runs/", "no space left on the disk", "free some"}},
 		{"read-only", 0, []string{".async", "file system is read-only", "make it writable"}},
 	} {

@@ -164,43 +164,21 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	return w.end(t, got)
 }
 
-// start records that a task begins and opens its log. After the first error of the record no task starts. since is the
+// start records that a task begins and returns its log. After the first error of the record no task starts. since is the
 // run that started a service that goes on; empty: it is started now.
 func (w *walker) start(t *pipeline.Task, since string) (*record.LogWriter, error) {
 	w.mu.Lock()
-	err := cmp.Or(w.broken...)
-	w.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	log, err := w.d.Log(t.Name) // without the lock: making a file is most of the cost of a record
-	if err = w.started(t, since, err); err != nil {
-		if log != nil {
-			_, _ = log.Finish() // the file stays, empty
-		}
-		return nil, err
-	}
-	return log, nil
-}
-
-// started records the beginning of a task; log is the error of making its log. Meanwhile the record of another task
-// may have failed.
-func (w *walker) started(t *pipeline.Task, since string, log error) error {
-	w.mu.Lock()
 	defer w.mu.Unlock()
-	if log != nil {
-		w.broken = append(w.broken, log)
-	}
 	if len(w.broken) == 0 {
 		w.tell(record.Event{Type: "task_started", Task: t.Name})
 	}
 	if err := cmp.Or(w.broken...); err != nil {
-		return err
+		return nil, err
 	}
 	if w.r.Observer.Started != nil && since == "" {
 		w.show(func() { w.r.Observer.Started(t) })
 	}
-	return nil
+	return w.d.Log(t.Name), nil
 }
 
 // runs tells that a task which has started is carried out.
@@ -348,6 +326,12 @@ func (o *output) Write(p []byte) (int, error) {
 	_, _ = o.log.Write(p) // Finish reports what could not be written
 	o.w.print(o.t, p)
 	return len(p), nil
+}
+
+// all writes all that a task printed.
+func (o *output) all(p []byte) {
+	o.log.All(p)
+	o.w.print(o.t, p)
 }
 
 // print tells the observer what a task printed.
