@@ -45,9 +45,15 @@
 // # Logs
 //
 // A log keeps the last 4 MiB of what a task printed. Where something was left out the file begins with a line that
-// says how many bytes. While a task runs its log can be read; beyond 4 MiB it is made anew (renamed into place)
+// says how many bytes. While a task runs its log can be read from its first output on; beyond 4 MiB it is made anew (renamed into place)
 // once a second, so after a crash the last second of such a log may be missing. The digest in run.json is that of
 // the finished file; output that is left out is not hashed.
+//
+// # Files of two runs
+//
+// A log that was written as a whole (of a task that printed nothing, or whose result the cache had) and a receipt are
+// hard links to those of the newest run before that has a verdict, where the bytes are the same. They are never
+// written again, so it shows only where somebody edits one: then both runs say so when they are audited.
 //
 // # Names
 //

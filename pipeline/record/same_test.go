@@ -61,7 +61,7 @@ func TestSameAsTheRunBefore(t *testing.T) {
 		same   string                         // the files that are
 	}{
 		{"all", first, nil, "logs/log.log logs/whole.log cache/whole.json"},
-		{"other texts", written{"x", "what it printes\n", "of a lock"}, nil, ""},
+		{"other texts", written{"x", "what is printed\n", "of a lock"}, nil, ""},
 		{"less", written{"", "", ""}, nil, "logs/log.log"},
 		{"edited", first, edit, ""},
 		{"a link in the place of a log", first, link("logs/whole.log"), "logs/log.log cache/whole.json"},
