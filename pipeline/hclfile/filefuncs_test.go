@@ -75,6 +75,20 @@ func TestFileFunctions(t *testing.T) {
 	}
 }
 
+func TestLength(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]string{
+		`length("añb")`: "3", `length([1, "b"])`: "2", `length({ a = 1, b = "c" })`: "2", `length(tomap({ a = 1 }))`: "1", `length({})`: "0",
+	} {
+		if got, _, err := value(t, expr, map[string]string{}); got != want || err != nil {
+			t.Errorf("%s is %s, %v", expr, got, err)
+		}
+	}
+	if _, _, err := value(t, "length(3)", map[string]string{}); err == nil {
+		t.Error("a number has a length")
+	}
+}
+
 func TestFileFunctionFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ expr, want string }{

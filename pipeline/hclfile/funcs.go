@@ -134,13 +134,16 @@ func (r *evaluator) secret(name string) cty.Value {
 
 // lengthFunc counts elements, or the characters of a text.
 var lengthFunc = function.New(&function.Spec{
-	Description: "The number of elements of a list, set or map, or of characters of a text.",
+	Description: "The number of elements of a list, set, map or object, or of characters of a text.",
 	Params:      []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowUnknown: true, AllowMarked: true}},
 	Type:        function.StaticReturnType(cty.Number),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		if v, marks := args[0].Unmark(); v.Type() == cty.String {
+		switch v, marks := args[0].Unmark(); {
+		case v.Type() == cty.String:
 			n, err := stdlib.Strlen(v)
 			return n.WithMarks(marks), err
+		case v.Type().IsObjectType():
+			return cty.NumberIntVal(int64(len(v.Type().AttributeTypes()))).WithMarks(marks), nil
 		}
 		return stdlib.Length(args[0])
 	},
