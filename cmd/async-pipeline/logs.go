@@ -147,7 +147,7 @@ func listLogs(prog *program, store *record.Store, e record.Entry) error {
 		line := view.LogLine{Task: t}
 		var err error
 		if line.Bytes, err = record.ReadLog(e.Dir, t.Name).Size(); errors.Is(err, fs.ErrNotExist) {
-			line.None = true
+			line.None = t.Status != view.Running && t.Status != view.Lost // its first output makes it
 		} else if err != nil {
 			prog.Messages().Warning(err.Error())
 		}
@@ -286,14 +286,14 @@ func afterLog(prog *program, e record.Entry, story *record.Story, task string, l
 	exists := !errors.Is(err, fs.ErrNotExist)
 	switch {
 	case t.Status == record.Skipped:
-		prog.Messages().NotRun(e.ID, t)
+		prog.Messages().NoLog(e.ID, t)
 	case !exists && t.Log != nil:
 		prog.Messages().Warning("the log of task " + view.TaskName(task) + " of run " + e.ID +
 			" is gone: it was removed")
 	case !exists && t.Status == "":
 		prog.Messages().Note("task " + view.TaskName(task) + " of run " + e.ID + " has not started")
 	case !exists:
-		prog.Messages().NotRun(e.ID, t)
+		prog.Messages().NoLog(e.ID, t)
 	case e.Sealed == nil && !e.Live:
 		prog.Messages().Note("run " + e.ID + " was ended before its verdict: the log may lack its end")
 	}

@@ -117,7 +117,15 @@ func (s *Screen) Logs(id, dir string, lines []LogLine) {
 	s.put(b.String())
 }
 
-// NotRun shows why a task has no log: it was not started.
-func (s *Screen) NotRun(id string, t record.Task) {
-	s.Note(fmt.Sprintf("task %s of run %s has no log: %s", TaskName(t.Name), id, standingOf(t)))
+// NoLog shows why a task has no log: it was not started, or it has printed nothing.
+func (s *Screen) NoLog(id string, t record.Task) {
+	name := TaskName(t.Name)
+	switch t.Status {
+	case Running:
+		s.Note(fmt.Sprintf("task %s of run %s has printed nothing so far", name, id))
+	case Lost:
+		s.Note(fmt.Sprintf("task %s of run %s had printed nothing when the run was ended", name, id))
+	default:
+		s.Note(fmt.Sprintf("task %s of run %s has no log: %s", name, id, standingOf(t)))
+	}
 }
