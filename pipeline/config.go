@@ -26,6 +26,8 @@ type Config struct {
 	Jobs        []*Job   // in file order
 	Secrets     []Secret // every value that must never be written anywhere
 	Warnings    []Error  // faults that do not stop a run
+
+	places map[string]int // of Tasks by name, see Index
 }
 
 // A Secret is a value that must never be written anywhere, and the name that is shown in its place.
@@ -245,8 +247,19 @@ func (c *Config) Files() []string {
 	return all
 }
 
+// Index makes Task quick, also in copies. It need not be called again when Tasks has changed.
+func (c *Config) Index() {
+	c.places = make(map[string]int, len(c.Tasks))
+	for i, t := range c.Tasks {
+		c.places[t.Name] = i
+	}
+}
+
 // Task finds a task by name, in any form that IsNamed takes, or nil.
 func (c *Config) Task(name string) *Task {
+	if i, ok := c.places[name]; ok && i < len(c.Tasks) && c.Tasks[i].Name == name {
+		return c.Tasks[i]
+	}
 	if i := slices.IndexFunc(c.Tasks, func(t *Task) bool { return t.Name == name }); i >= 0 {
 		return c.Tasks[i]
 	}

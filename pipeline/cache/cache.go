@@ -182,7 +182,7 @@ func (c *Cache) open() error {
 			c.baselines.key = c.key
 		}
 		c.views.memory = files.Memory{Cache: c.Dir, Dir: cmp.Or(c.baselines.tree, c.Dir), Root: c.Config.Root, Hides: c.hides}
-		c.views.config, c.views.peek = c.Config, c.Peek
+		c.views.config, c.views.needs, c.views.peek = c.Config, needsOf(c.Config), c.Peek
 		c.sets = map[string][]reads.Set{}
 		var named, wanted []files.Pattern
 		for _, t := range c.Config.Tasks {

@@ -191,7 +191,7 @@ func (c *Cache) inputsIn(v *files.View, t *pipeline.Task, set *reads.Set) (in []
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var more []reapi.File
-	for _, d := range dependencies(c.Config, t) {
+	for _, d := range c.views.needs.of(t) {
 		made, foreseen := c.foreseen[d.Name]
 		switch {
 		case foreseen:

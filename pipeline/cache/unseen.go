@@ -27,9 +27,10 @@ type Unseen struct {
 // ask asks git once for all tasks.
 func (u *Unseen) ask(c *pipeline.Config, tasks []*pipeline.Task) error {
 	u.root = c.Root
+	needs := needsOf(c)
 	u.outputs = func(t *pipeline.Task) []files.Pattern {
 		makes := files.ParseAll(t.Outputs)
-		for _, d := range dependencies(c, t) {
+		for _, d := range needs.of(t) {
 			makes = append(makes, files.ParseAll(d.Outputs)...)
 		}
 		return makes

@@ -18,6 +18,7 @@ import (
 // may be called by several goroutines at once.
 type views struct {
 	config *pipeline.Config
+	needs  *needs // of config
 	memory files.Memory
 	peek   bool // nothing is removed
 
@@ -46,7 +47,7 @@ func (w *views) look(ctx context.Context, t *pipeline.Task) (*files.View, error)
 		return w.seen, nil
 	}
 	of := scopeOf(t)
-	for _, d := range dependencies(w.config, t) {
+	for _, d := range w.needs.of(t) {
 		of.Makes = append(of.Makes, files.ParseAll(d.Outputs)...)
 	}
 	for _, p := range slices.Concat(of.In, of.Makes) {
@@ -102,7 +103,7 @@ func (w *views) earlier(t *pipeline.Task) *files.View {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.seen != nil || w.whole == nil || w.since[t.Name] ||
-		slices.ContainsFunc(dependencies(w.config, t), func(d *pipeline.Task) bool { return w.since[d.Name] }) {
+		slices.ContainsFunc(w.needs.of(t), func(d *pipeline.Task) bool { return w.since[d.Name] }) {
 		return nil
 	}
 	return w.whole
@@ -128,7 +129,7 @@ func (w *views) ranBefore(t *pipeline.Task) string {
 	defer w.mu.Unlock()
 	var names []string
 	if len(w.ended) > 0 {
-		for _, d := range dependencies(w.config, t) {
+		for _, d := range w.needs.of(t) {
 			if w.ended[d.Name] {
 				names = append(names, d.Name)
 			}
@@ -187,24 +188,4 @@ func scopeOf(t *pipeline.Task) files.Scope {
 		of.In = append(files.ParseAll(t.Inputs), files.ParseAll(files.EscapeAll(t.Reads))...)
 	}
 	return of
-}
-
-// dependencies returns what a task depends on, also indirectly.
-func dependencies(of *pipeline.Config, t *pipeline.Task) (all []*pipeline.Task) {
-	seen := map[string]bool{t.Name: true}
-	var add func(names []string)
-	add = func(names []string) {
-		for _, name := range names {
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
-			if d := of.Task(name); d != nil {
-				all = append(all, d)
-				add(d.DependsOn)
-			}
-		}
-	}
-	add(t.DependsOn)
-	return all
 }

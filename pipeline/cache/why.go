@@ -192,7 +192,7 @@ func (c *Cache) Against(ctx context.Context, t *pipeline.Task, was *record.MadeO
 
 // maker returns the name of the dependency whose output a path is, or "".
 func (c *Cache) maker(t *pipeline.Task, p string) string {
-	for _, d := range dependencies(c.Config, t) {
+	for _, d := range c.views.needs.of(t) {
 		if files.Matches(files.ParseAll(d.Outputs), p) {
 			return d.Name
 		}

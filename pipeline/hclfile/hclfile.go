@@ -135,6 +135,7 @@ func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
 	if err := errorsOf(all.reports, all.secrets); err != nil {
 		return nil, err
 	}
+	d.c.Index()
 	d.c.Secrets = all.secrets.all()
 	for _, r := range all.reports {
 		d.c.Warnings = append(d.c.Warnings, r.list(all.secrets, true)...)
