@@ -25,6 +25,7 @@ const (
 	fast       = 2 * time.Second        // for a round: where they take longer, a person may have made the changes
 	rest       = 2 * time.Second        // without a round and such changes, until one more round runs what was left out
 	again      = 5 * rest               // after that one, until another may follow while a service keeps a round at work
+	mostDouble = 20                     // as often the time until another follows in other cases becomes twice as long
 )
 
 // fileChanges are those of one file.
@@ -63,7 +64,7 @@ func (w *Watch) take(c watch.Changes) {
 	if len(c.Paths) == 0 && !c.Lost {
 		return
 	}
-	w.extra = false
+	w.extra = 0
 	w.redefined = w.redefined || slices.ContainsFunc(c.Paths, func(p string) bool { return slices.Contains(w.files, p) })
 	w.begin(c)
 	if w.cancel != nil && (c.Lost || w.hasOpenService() || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
@@ -88,7 +89,7 @@ func (w *Watch) begin(c watch.Changes) {
 }
 
 // awaitRest lets one more round begin once all is at rest, if changes were left out: the last state of each file is run.
-// A task may write the file in that round, too, so there is no other until a change begins a round by itself. w.mu is locked.
+// w.mu is locked.
 func (w *Watch) awaitRest() {
 	if len(w.left) == 0 {
 		return
@@ -100,19 +101,25 @@ func (w *Watch) awaitRest() {
 }
 
 // rested begins the round of awaitRest. A round that a service keeps at work is ended for it; the end of another one waits
-// anew. There is no change then that a task cannot have made, so another such round may follow after some time.
+// anew. Where a file changes in that round, too, a task may have written it, or a person: each further round comes twice
+// as late as the one before, until a change begins a round by itself. While a service keeps a round at work, no change
+// that a person makes can begin one by itself, so that time does not grow.
 func (w *Watch) rested() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	open := w.cancel != nil && w.hasOpenService()
-	if len(w.left) == 0 || !open && (w.cancel != nil || w.extra) {
+	if len(w.left) == 0 || !open && w.cancel != nil {
 		return
 	}
-	if wait := again - time.Since(w.extraAt); w.extra && wait > 0 {
+	apart := rest << min(w.extra, mostDouble)
+	if open {
+		apart = again
+	}
+	if wait := apart - time.Since(w.extraAt); w.extra > 0 && wait > 0 {
 		w.resting = time.AfterFunc(wait, w.rested)
 		return
 	}
-	w.extra, w.extraAt = true, time.Now()
+	w.extra, w.extraAt = w.extra+1, time.Now()
 	w.begin(watch.Changes{Paths: slices.Collect(maps.Keys(w.left))})
 	clear(w.left)
 	if open {

@@ -54,8 +54,8 @@ type Watch struct {
 	last      time.Time          // when a round ended last
 	history   map[string]*fileChanges
 	left      map[string]bool // changed files that began no round, because they change in each
-	extra     bool            // a round began for such files, and since then no change by itself began one
-	extraAt   time.Time       // when that round began
+	extra     int             // rounds that began for such files, since a change by itself began one
+	extraAt   time.Time       // when the last of them began
 	resting   *time.Timer     // of awaitRest
 }
 
