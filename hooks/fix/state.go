@@ -171,8 +171,8 @@ func AsEdited(changes []StateChange) (edited bool) {
 	return edited
 }
 
-// DispositionOf returns what became of a fix in the end, and which files of its patch are applied, sorted. A state
-// change without files is about all of them. A file of which only some hunks are applied does not count.
+// DispositionOf returns what became of a fix in the end, and which files of its patch are applied, sorted. One that was
+// rejected stays so when what had been applied of it is reverted. A state change without files is about all of them. A file of which only some hunks are applied does not count.
 func DispositionOf(f *Fix, changes []StateChange) (is string, in []string) {
 	if f.State != Proposed || f.Patch == nil {
 		return None, nil
@@ -188,8 +188,10 @@ func DispositionOf(f *Fix, changes []StateChange) (is string, in []string) {
 	}
 	slices.Sort(in)
 	last := ""
-	if len(changes) > 0 {
-		last = changes[len(changes)-1].To
+	for _, c := range changes {
+		if c.To != Reverted || last != Rejected && last != Superseded { // else what was applied before is taken out
+			last = c.To
+		}
 	}
 	switch {
 	case last == Rejected || last == Superseded:

@@ -93,11 +93,14 @@ func readState(p *fix.Proposal) ([]fix.StateChange, error) {
 // barred refuses a fix that a person rejected, or that a newer one took the place of.
 func (t Tree) barred(r *record) error {
 	at := ""
-	if n := len(r.changes); n > 0 {
-		at = r.changes[n-1].At
-		if why := r.changes[n-1].Reason; why != "" {
-			at += fmt.Sprintf(" (%q)", why)
+	for _, c := range slices.Backward(r.changes) {
+		if c.To != r.disposition { // what was applied before was reverted since
+			continue
 		}
+		if at = c.At; c.Reason != "" {
+			at += fmt.Sprintf(" (%q)", c.Reason)
+		}
+		break
 	}
 	switch {
 	case r.disposition == fix.Rejected:

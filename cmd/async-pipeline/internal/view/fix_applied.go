@@ -74,7 +74,7 @@ func (s *Screen) Applied(p *fix.Proposal, a apply.Applied, dry bool, again, bett
 	s.put(b.String())
 }
 
-// Reverted shows what fix revert took back, or would take back.
+// Reverted shows what fix revert took back, or would take back, and how to apply it again.
 func (s *Screen) Reverted(p *fix.Proposal, a apply.Applied, dry bool, again string) {
 	var b strings.Builder
 	what := theFix(p)
@@ -96,9 +96,12 @@ func (s *Screen) Reverted(p *fix.Proposal, a apply.Applied, dry bool, again stri
 		s.head(&b, s.paint(green, "✓")+" reverted "+what+":")
 	}
 	s.worked(&b, a)
-	if dry {
+	switch {
+	case dry:
 		b.WriteString("Nothing was written.\n")
-	} else {
+	case p.Disposition == fix.Rejected: // a part had been applied before
+		b.WriteString(s.paragraph("Nothing was committed. The fix stays rejected.", ""))
+	default:
 		b.WriteString(s.paragraph("Nothing was committed. Apply it again:", "") + "  " + s.paint(cyan, again) + "\n")
 	}
 	s.put(b.String())
