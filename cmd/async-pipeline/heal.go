@@ -109,7 +109,7 @@ func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sea
 	case 2:
 		id, task = args[0], args[1]
 	case 1:
-		_, err := store.Find(args[0])
+		_, err := store.Look(args[0])
 		if errors.Is(err, record.ErrNoRun) && args[0] != "latest" {
 			task = args[0]
 		} else {

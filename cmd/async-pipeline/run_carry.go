@@ -264,7 +264,7 @@ func (p *runCall) hooked(sealed *record.Sealed) bool {
 
 // noteHealingEnds is told the first signal while hooks work: it ends the hooks only.
 func noteHealingEnds(prog *program) {
-	prog.Messages().Notice("stopping the fix; once more to leave at once\nthe agent's changes so far are kept as a rescue patch")
+	prog.Messages().Notice("stopping the fix; once more to leave at once\nwhat an agent has changed so far is kept as a rescue patch")
 }
 
 // healingMode returns what run.json says about fixes.

@@ -85,6 +85,9 @@ func Load(path string, o Options) (*pipeline.Config, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	src, err := readFile(path, false)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%s may not be read (%w): change its permissions, or those of the folders above it", path, fs.ErrPermission)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,36 @@
+package hclfile_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
+)
+
+// A file that its reader may not read is named, with what to do.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	path := project(t, "", map[string]string{})
+	check(t, os.Chmod(path, 0))
+	loaded := make(chan error)
+	go func() {
+		if os.Getuid() == 0 { // root may read everything: this thread, which ends with the goroutine, may not
+			runtime.LockOSThread()
+			if err := unix.Setfsuid(65534); err != nil {
+				t.Error(err)
+			}
+		}
+		_, err := hclfile.Load(path, hclfile.Options{})
+		loaded <- err
+	}()
+	err := <-loaded
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path+" may not be read") || !strings.Contains(err.Error(), "change its permissions") {
+		t.Error(err)
+	}
+}
