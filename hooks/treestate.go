@@ -24,6 +24,10 @@ type treeState struct {
 	digest string            // of all that
 }
 
+// mostRead is how many bytes a file may have whose content is compared. Of one with more, such as the image of a disk, the
+// times and the inode are, which no write leaves as they are.
+const mostRead = 256 << 20
+
 // readTree reads the tree of root. An earlier walk, or nil, saves reading unchanged files again.
 func readTree(ctx context.Context, root string, known *tree.Manifest) (*treeState, error) {
 	s := &treeState{paths: map[string]string{}}
@@ -42,7 +46,7 @@ func readTree(ctx context.Context, root string, known *tree.Manifest) (*treeStat
 	}
 	// Our own records may be in a sub-folder of the tree.
 	o := tree.Options{Skip: func(path string, isDir bool) bool { return isDir && filepath.Base(path) == ".async" }}
-	o.Known = known
+	o.Known, o.Most = known, mostRead
 	var err error
 	if s.files, err = tree.Walk(ctx, top, o); err != nil {
 		return nil, err
@@ -55,6 +59,11 @@ func readTree(ctx context.Context, root string, known *tree.Manifest) (*treeStat
 	s.paths["."] = info.Mode().String()
 	for _, e := range s.files.Entries {
 		s.paths[e.Path] = e.Mode.String() + " " + e.Digest
+	}
+	for _, e := range s.files.Omitted {
+		if e.Why == "oversize" {
+			s.paths[e.Path], _ = tree.Facts(filepath.Join(top, filepath.FromSlash(e.Path))) // empty: it is gone by now
+		}
 	}
 	sum := sha256.New()
 	for _, path := range slices.Sorted(maps.Keys(s.paths)) {

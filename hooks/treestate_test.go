@@ -7,9 +7,51 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/hooks/fix/fixtest"
 )
+
+// A file that is too large to be read is compared by what the kernel says of it.
+func TestTreeStateOfLargeFile(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	at := filepath.Join(top, "disk.img")
+	fixtest.Check(t, errors.Join(os.WriteFile(at, []byte("boot"), 0o600), os.Truncate(at, 1<<40)))
+	before, err := readTree(t.Context(), top, nil)
+	fixtest.Check(t, err)
+	same, err := readTree(t.Context(), top, before.files)
+	fixtest.Check(t, err)
+	if got := before.compare(same); len(got) > 0 || before.digest != same.digest {
+		t.Errorf("changed: %q", got)
+	}
+	info, err := os.Stat(at)
+	fixtest.Check(t, err)
+	for what, change := range map[string]func() error{
+		"its content": func() error {
+			f, err := os.OpenFile(at, os.O_WRONLY, 0)
+			fixtest.Check(t, err)
+			_, err = f.Write([]byte("root"))
+			return errors.Join(err, f.Close(), os.Chtimes(at, info.ModTime(), info.ModTime()))
+		},
+		"its mode": func() error { return os.Chmod(at, 0o640) },
+		"its size": func() error { return os.Truncate(at, 1<<40-1) },
+		"all":      func() error { return os.Remove(at) },
+	} {
+		before, err := readTree(t.Context(), top, nil)
+		fixtest.Check(t, err)
+		time.Sleep(20 * time.Millisecond) // the clock of the kernel ticks
+		fixtest.Check(t, change())
+		after, err := readTree(t.Context(), top, before.files)
+		fixtest.Check(t, err)
+		if got := before.compare(after); !slices.Equal(got, []string{"disk.img"}) || before.digest == after.digest {
+			t.Errorf("%s: changed: %q", what, got)
+		}
+		if what == "all" {
+			fixtest.Check(t, errors.Join(os.WriteFile(at, []byte("boot"), 0o600), os.Truncate(at, 1<<40)))
+		}
+	}
+}
 
 // What can make git run something is compared by what it is and where it leads, and not only by its text.
 func TestTreeStateOfGit(t *testing.T) {

@@ -5,7 +5,9 @@ package tree
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +25,15 @@ type fact struct {
 func factOf(st *unix.Stat_t) fact {
 	// Dev is int32 elsewhere
 	return fact{uint64(st.Dev), st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()} //nolint:unconvert
+}
+
+// Facts returns as a text what tells a file from what it was before: device, inode, mode, size and times. A link is not followed.
+func Facts(path string) (string, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return "", &os.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	return fmt.Sprintf("%v %v", modeOf(&st), factOf(&st)), nil
 }
 
 // The kernel stamps files with a clock that ticks every few milliseconds, so a write after the start of a walk can

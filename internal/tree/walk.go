@@ -34,6 +34,9 @@ type Options struct {
 	// manifest of the walk may share its entries: they must not be changed.
 	Known *Manifest
 
+	// Most is how many bytes a file may have that is read, 0 for any number. One with more is in Omitted.
+	Most int64
+
 	// Only are the paths to walk, each with all below it, nil for all. The folders on the way to one are listed in the
 	// manifest, without what else is in them. What is not there is left out.
 	Only []string
@@ -392,6 +395,8 @@ func (h *worker) add(f *folder, name string) error {
 		h.Push(job{in: below})
 	case mode.Type() == fs.ModeSymlink:
 		return h.addLink(f, name, path, at)
+	case mode.IsRegular() && h.o.Most > 0 && st.Size > h.o.Most:
+		h.omit(path, "oversize")
 	case mode.IsRegular():
 		return h.addFile(f, name, path, at, &st)
 	default:
