@@ -4,6 +4,7 @@
 package scratch
 
 import (
+	"context"
 	"errors"
 
 	"golang.org/x/sys/unix"
@@ -12,11 +13,13 @@ import (
 // clone makes out share the extents of in.
 func clone(in, out int) bool { return unix.IoctlFileClone(out, in) == nil }
 
-// kernelCopy copies to the end of in. false: not between these two, and nothing was written.
-func kernelCopy(in, out int, size int64) (bool, error) {
+// kernelCopy copies to the end of in, or until ctx ends. false: not between these two, and nothing was written.
+func kernelCopy(ctx context.Context, in, out int, size int64) (bool, error) {
 	for done := int64(0); ; {
-		n, err := unix.CopyFileRange(in, nil, out, nil, int(min(max(size-done, 1<<20), 1<<30)), 0)
+		n, err := unix.CopyFileRange(in, nil, out, nil, int(min(max(size-done, 1<<20), 256<<20)), 0)
 		switch {
+		case ctx.Err() != nil:
+			return true, ctx.Err()
 		case errors.Is(err, unix.EINTR):
 		case err != nil && done == 0:
 			return false, nil

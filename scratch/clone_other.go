@@ -4,10 +4,13 @@
 
 package scratch
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 func clone(int, int) bool { return false }
 
-func kernelCopy(int, int, int64) (bool, error) { return false, nil }
+func kernelCopy(context.Context, int, int, int64) (bool, error) { return false, nil }
 
 func whiteout(int, string) error { return errors.ErrUnsupported }

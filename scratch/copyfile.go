@@ -4,6 +4,7 @@
 package scratch
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -47,12 +48,13 @@ type copied struct {
 
 // A fileCopier copies one file at a time for one worker.
 type fileCopier struct {
+	ctx context.Context
 	buf []byte
 	sum hash.Hash // nil: no digests are wanted
 }
 
-func newFileCopier(sums bool) *fileCopier {
-	h := &fileCopier{buf: make([]byte, bufferSize)}
+func newFileCopier(ctx context.Context, sums bool) *fileCopier {
+	h := &fileCopier{ctx: ctx, buf: make([]byte, bufferSize)}
 	if sums {
 		h.sum = sha256.New()
 	}
@@ -211,7 +213,7 @@ func (h *fileCopier) fill(in, out int, was *unix.Stat_t) error {
 		return h.reread(out)
 	}
 	if sparse {
-		if ok, err := fillSparse(in, out, was.Size, h.buf); ok || err != nil {
+		if ok, err := h.fillSparse(in, out, was.Size); ok || err != nil {
 			if err != nil {
 				return err
 			}
@@ -219,12 +221,12 @@ func (h *fileCopier) fill(in, out int, was *unix.Stat_t) error {
 		}
 	}
 	if was.Size > bufferSize && h.sum == nil {
-		if ok, err := kernelCopy(in, out, was.Size); ok || err != nil {
+		if ok, err := kernelCopy(h.ctx, in, out, was.Size); ok || err != nil {
 			return err
 		}
 	}
 	// Only up to the size at the start: a file that has grown is copied again, because its facts differ.
-	return pump(in, out, was.Size, h.buf, h.sum)
+	return h.pump(in, out, was.Size, h.sum)
 }
 
 // reread hashes a file that the kernel copied.
@@ -235,6 +237,8 @@ func (h *fileCopier) reread(out int) error {
 	for at := int64(0); ; {
 		n, err := unix.Pread(out, h.buf, at)
 		switch {
+		case h.ctx.Err() != nil:
+			return h.ctx.Err()
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return &writeError{err}
@@ -249,9 +253,12 @@ func (h *fileCopier) reread(out int) error {
 
 // pump copies n bytes from the current offsets, or to the end if n is negative. They are also written to sum if it is
 // not nil.
-func pump(in, out int, n int64, buf []byte, sum hash.Hash) error {
+func (h *fileCopier) pump(in, out int, n int64, sum hash.Hash) error {
 	for n != 0 {
-		part := buf
+		if err := h.ctx.Err(); err != nil {
+			return err
+		}
+		part := h.buf
 		if n > 0 && n < int64(len(part)) {
 			part = part[:n]
 		}
@@ -283,7 +290,7 @@ func pump(in, out int, n int64, buf []byte, sum hash.Hash) error {
 }
 
 // fillSparse copies data and leaves holes out. It returns false if the file system cannot report holes.
-func fillSparse(in, out int, size int64, buf []byte) (bool, error) {
+func (h *fileCopier) fillSparse(in, out int, size int64) (bool, error) {
 	for at := int64(0); at < size; {
 		data, err := unix.Seek(in, at, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) { // a hole up to the end
@@ -303,7 +310,7 @@ func fillSparse(in, out int, size int64, buf []byte) (bool, error) {
 		if _, err := unix.Seek(out, data, unix.SEEK_SET); err != nil {
 			return true, &writeError{err}
 		}
-		if err := pump(in, out, hole-data, buf, nil); err != nil {
+		if err := h.pump(in, out, hole-data, nil); err != nil {
 			return true, err
 		}
 		at = hole

@@ -108,7 +108,7 @@ func (c *treeCopier) run(ctx context.Context, p *plan) error {
 			var h *fileCopier
 			c.Work(func(j copyJob, stopped bool) error {
 				if h == nil {
-					h = newFileCopier(c.sums)
+					h = newFileCopier(c.ctx, c.sums)
 				}
 				return c.do(j, stopped, h)
 			})
@@ -356,6 +356,8 @@ func (c *treeCopier) copyFiles(p *pair, files []leaf, h *fileCopier) error {
 			switch {
 			case err == nil:
 				got = append(got, one)
+			case c.ctx.Err() != nil: // in the middle of a file
+				return c.ctx.Err()
 			case errors.As(err, &why):
 				return fmt.Errorf("copying %s to %s: %w", filepath.Join(c.src, p.dir, f.name), c.dst, why.err)
 			case unixat.IsNotExist(err):

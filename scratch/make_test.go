@@ -311,6 +311,30 @@ func TestOutlast(t *testing.T) {
 	}
 }
 
+// The end of the context ends the copy of one file, too, however large it is.
+func TestCopyEnds(t *testing.T) {
+	t.Parallel()
+	src, dst := t.TempDir(), t.TempDir()
+	at := filepath.Join(src, "f")
+	must(t, os.WriteFile(at, []byte("x"), 0o600), os.Truncate(at, 1<<42)) // a hole that takes hours to hash
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		c := &treeCopier{src: src, dst: dst, sums: true}
+		done <- c.run(ctx, &plan{files: map[string][]leaf{".": {{name: "f"}}}})
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
+	}
+}
+
+
 // A copy has the permission bits of its file, also those that the umask would take from a new one, and none above
 // them.
 func TestCopyKeepsModes(t *testing.T) {

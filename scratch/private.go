@@ -206,7 +206,7 @@ func replace(at string, text []byte) error {
 	return nil
 }
 
-// copyWithTimes copies one file with its times.
+// copyWithTimes copies one file, a small one, with its times.
 func copyWithTimes(src, dst string) error {
 	from, err := os.Open(filepath.Dir(src))
 	if err != nil {
@@ -218,7 +218,7 @@ func copyWithTimes(src, dst string) error {
 		return err
 	}
 	defer func() { _ = to.Close() }()
-	_, err = newFileCopier(false).leaf(int(from.Fd()), int(to.Fd()), leaf{name: filepath.Base(src)})
+	_, err = newFileCopier(context.Background(), false).leaf(int(from.Fd()), int(to.Fd()), leaf{name: filepath.Base(src)})
 	return err
 }
 
