@@ -410,9 +410,15 @@ func (s *selection) plan(names []string) []view.Planned {
 			}
 		}
 	}
+	neededBy := map[string]string{} // the first selected task that depends on one
+	for _, t := range g.Tasks() {
+		for _, d := range g.DependsOn(t.Name) {
+			neededBy[d] = cmp.Or(neededBy[d], view.TaskName(t.Name))
+		}
+	}
 	var plan []view.Planned
 	for _, t := range g.Tasks() {
-		reason := cmp.Or(why[t.Name], "needed by "+view.TaskName(neededBy(g, t.Name)))
+		reason := cmp.Or(why[t.Name], "needed by "+cmp.Or(neededBy[t.Name], "another task"))
 		switch {
 		case s.left != nil && t.Service == nil:
 			reason = whyLeft(s.left, t.Name)
@@ -432,16 +438,6 @@ func called(c *pipeline.Config, name string) []*pipeline.Task {
 		return []*pipeline.Task{t}
 	}
 	return c.Named(name)
-}
-
-// neededBy returns the first selected task that depends on name.
-func neededBy(g *pipeline.Graph, name string) string {
-	for _, t := range g.Tasks() {
-		if slices.Contains(g.DependsOn(t.Name), name) {
-			return t.Name
-		}
-	}
-	return "another task"
 }
 
 // How a run or a fix in progress is shown: --progress.

@@ -192,16 +192,17 @@ func (c *Cache) inputsIn(v *files.View, t *pipeline.Task, set *reads.Set) (in []
 	defer c.mu.Unlock()
 	var more []reapi.File
 	for _, d := range c.views.needs.of(t) {
+		if len(d.Outputs) == 0 {
+			continue
+		}
 		made, foreseen := c.foreseen[d.Name]
-		switch {
-		case foreseen:
+		if foreseen {
 			old := files.ParseAll(d.Outputs)
 			in = slices.DeleteFunc(slices.Clone(in), func(f reapi.File) bool { return files.Matches(old, f.Path) })
-			more = append(more, made...)
-		case len(d.Outputs) > 0:
+		} else {
 			made, _ = v.Outputs(d.Outputs)
-			more = append(more, made...)
 		}
+		more = append(more, made...)
 	}
 	if len(more) == 0 {
 		return in, nil
