@@ -163,7 +163,7 @@ var pyprojectMeaning = meaningOf(`
 
 var cargoLists = meaningOf(`
 	patch replace profile.test profile.dev profile.bench lints workspace.lints package.autotests
-	package.autobenches package.autoexamples lib.test lib.doctest lib.harness workspace.exclude`, `
+	package.autobenches package.autoexamples lib.name lib.test lib.doctest lib.harness workspace.exclude`, `
 	dependencies dev-dependencies build-dependencies workspace.dependencies`)
 
 func cargoMeaning(name string, heading bool) int {

@@ -21,6 +21,17 @@ var rustRules = []Rule{
 		},
 	},
 	{
+		ID: "rust/assert-by-macro-crate", Kind: LibraryShadowed, In: Production, Caps: true, Say: "a macro in place of one of the library",
+		If: `\bproc_macro\b`,
+		Pattern: `\bfn\s+(?:assert|assert_eq|assert_ne|assert_matches|debug_assert\w*|panic|unreachable|matches|test)\s*\(` +
+			`|\bproc_macro_derive\s*\(\s*(?:PartialEq|Eq|PartialOrd|Ord|Debug)\b`,
+		Match: []string{
+			"#[proc_macro]\npub fn assert_eq(_: TokenStream) -> TokenStream { TokenStream::new() }",
+			"#[proc_macro_derive(PartialEq)] pub fn equal(t: proc_macro::TokenStream) -> TokenStream {",
+		},
+		NoMatch: []string{"fn assert(x: bool) {", "use proc_macro::TokenStream; #[proc_macro_derive(Shape)] pub fn test_shape(t: TokenStream) {"},
+	},
+	{
 		ID: "rust/test-build", Kind: TestDetected, In: Production, Caps: true,
 		Pattern: `\bcfg!\s*\([^)]*\b(?:test|doctest)\b|#!?\[\s*cfg\s*\(\s*not\s*\(\s*(?:test|doctest)\s*\)|\bcfg\s*\(\s*doctest\s*\)`,
 		Match:   []string{"if cfg!(test) {", "#[cfg(not(test))]", "if cfg!(not(test)) {"},
