@@ -14,6 +14,8 @@ func (c *Checks) partsOf(p string) *manifestKind {
 	switch kind := manifestOf(p); {
 	case kind != nil && isCMake(p):
 		return &manifestKind{split: c.cmakeAt(path.Dir(p)).split}
+	case kind != nil && path.Base(p) == "Cargo.toml":
+		return c.cargoAt(path.Dir(p))
 	case kind != nil || foreign(p):
 		return kind
 	}

@@ -372,6 +372,6 @@ func insertAt(list []piece, p piece) int {
 // {…}.
 func under(name string, heading bool, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool {
-		return name == prefix || strings.HasPrefix(name, prefix+".") || !heading && strings.HasPrefix(prefix, name+".")
+		return name == prefix || strings.HasPrefix(name, prefix+".") || !heading && len(prefix) > len(name) && prefix[len(name)] == '.' && strings.HasPrefix(prefix, name)
 	})
 }

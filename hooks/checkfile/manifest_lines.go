@@ -163,9 +163,8 @@ var pyprojectMeaning = meaningOf(`
 
 var cargoLists = meaningOf(`
 	patch replace profile.test profile.dev profile.bench lints workspace.lints package.autotests
-	package.autobenches package.autoexamples lib.test lib.doctest lib.harness workspace.exclude`, `
-	dependencies dev-dependencies build-dependencies workspace.dependencies package.rust-version
-	package.edition`)
+	package.autobenches package.autoexamples lib.name lib.test lib.doctest lib.harness workspace.exclude`, `
+	dependencies dev-dependencies build-dependencies workspace.dependencies`)
 
 func cargoMeaning(name string, heading bool) int {
 	first, rest, _ := strings.Cut(name, ".")

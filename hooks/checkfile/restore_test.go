@@ -118,10 +118,11 @@ func TestRestoreParts(t *testing.T) {
 		{"pyproject.toml", py, py + "[tool.poetry.group.dev.dependencies.a]\nurl = \"stub\"\n", py + "[tool.poetry.group.dev.dependencies.a]\n", "tool.poetry.group.dev.dependencies.a.url:14"},
 		{"Cargo.toml", rust, rust + "[patch.crates-io]\na = { path = \"stub\" }\n", wasBase, "patch.crates-io:10 patch.crates-io.a:11"},
 		{"Cargo.toml", rust, rust + "overflow-checks = false\n", wasBase, "profile.test.overflow-checks:10"},
-		{"Cargo.toml", rust, strings.Replace(rust, "name = \"shop\"\n", "name = \"shop\"\nautotests = false\nedition = \"2024\"\n", 1), strings.Replace(rust, "name = \"shop\"\n", "name = \"shop\"\nedition = \"2024\"\n", 1), "package.autotests:3 -package.edition:4"},
+		{"Cargo.toml", rust, strings.Replace(rust, "name = \"shop\"\n", "name = \"shop\"\nautotests = false\nedition = \"2024\"\n", 1), strings.Replace(rust, "name = \"shop\"\n", "name = \"shop\"\nedition = \"2024\"\n", 1), "package.autotests:3"},
 		{"Cargo.toml", rust, rust + "[[test]]\nname = \"a\"\nharness = false\n", wasBase, "test[1]:10 test[1].name:11 test[1].harness:12"},
 		{"Cargo.toml", rust, rust + "[lib]\ntest = false\npath = \"src/x.rs\"\n", rust + "[lib]\npath = \"src/x.rs\"\n", "lib.test:11"},
 		{"Cargo.toml", rust, rust + "[features]\nx = []\n", wasAll, ""},
+		{"more/Cargo.toml", "", "[package]\nname = \"more\"\nedition = \"2021\"\nrust-version = \"1.80\"\n", wasAll, ""},
 		{"Cargo.toml", rust, strings.Replace(rust, "[profile.test]\nopt-level = 0\n", "", 1), wasBase, "profile.test:0 profile.test.opt-level:0"},
 
 		// go.mod

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"path"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -308,6 +309,7 @@ func placesOf(e *edit) rules.Place {
 	tool := code && !check && lang.Tooling(e.path)
 	for place, in := range map[rules.Place]bool{
 		rules.Production:             e.production(),
+		rules.Running:                e.production() && !e.cargoScript(),
 		rules.Programs:               code && e.language != "shell" && !tool,
 		rules.Tests | rules.OldTests: check,
 		rules.Scripts:                script,
@@ -323,6 +325,12 @@ func placesOf(e *edit) rules.Place {
 		}
 	}
 	return places
+}
+
+// cargoScript reports whether the file is the build script of a crate that was there before. Cargo sets variables for it
+// whoever builds.
+func (e *edit) cargoScript() bool {
+	return path.Base(e.path) == "build.rs" && e.of.checks.Has(path.Join(path.Dir(e.path), "Cargo.toml"))
 }
 
 // limiting reports whether limits in the file are those of a check, not what a program itself waits for.

@@ -1,5 +1,13 @@
 package review
 
+import (
+	"context"
+	"testing"
+
+	"github.com/async-pipeline/async-pipeline/hooks/checkfile"
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+)
+
 const rustLib = "pub struct Price(i32);\n\nimpl PartialEq for Price {\n    fn eq(&self, other: &Price) -> bool {\n        self.0 == other.0\n    }\n}\n\npub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n"
 
 var rustRows = []reportRow{
@@ -24,4 +32,21 @@ var rustRows = []reportRow{
 	{"another program ends", "src/bin/x.rs", "fn run() {\n}\n", "fn run() {\n    std::process::exit(0);\n}\n", ""},
 	{"one file is all", "tool.rs", "fn run() {}\nfn main() {}\n", "fn run() { std::process::exit(0) }\nfn main() {}\n", ""},
 	{"an example of documentation", "src/lib.rs", "/// ```\n/// f();\n/// ```\nfn f() {}\n", "/// ```\n/// g();\n/// ```\nfn f() {}\n", ""},
+}
+
+// The build script of a crate may read what Cargo sets for it, but not whether it builds for debugging.
+func TestBuildScripts(t *testing.T) {
+	t.Parallel()
+	c := checkfile.NewChecks(files{"Cargo.toml": "[package]\nname = \"shop\"\n", "src/lib.rs": ""}.tree(), checkfile.Scope{})
+	version, debug := `let v = std::env::var("CARGO_PKG_VERSION");`, `let v = std::env::var("DEBUG");`
+	for _, row := range []struct{ path, code, want string }{
+		{"build.rs", version, ""},
+		{"src/build.rs", version, "test_detected:1!"},
+		{"build.rs", debug, "test_detected:1!"},
+	} {
+		src := "fn main() { " + row.code + ` println!("cargo:rustc-env=V={v:?}"); }` + "\n"
+		if got := brief(Report(context.Background(), c, []patch.Change{change(row.path, absent, src)}), false); got != row.want {
+			t.Errorf("%s: %s: got %q, want %q", row.path, row.code, got, row.want)
+		}
+	}
 }

@@ -107,6 +107,7 @@ const (
 	Limits                         // the same, but no production code and no line whose numbers alone changed
 	Builds                         // build files, as BuildFile tells
 	Sources                        // any file of a language
+	Running                        // production code, but no build script of Cargo
 	Everywhere                     // any text, also what tests read
 )
 

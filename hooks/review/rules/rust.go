@@ -21,13 +21,24 @@ var rustRules = []Rule{
 		},
 	},
 	{
+		ID: "rust/assert-by-macro-crate", Kind: LibraryShadowed, In: Production, Caps: true, Say: "a macro in place of one of the library",
+		If: `\bproc_macro\b`,
+		Pattern: `\bfn\s+(?:assert|assert_eq|assert_ne|assert_matches|debug_assert\w*|panic|unreachable|matches|test)\s*\(` +
+			`|\bproc_macro_derive\s*\(\s*(?:PartialEq|Eq|PartialOrd|Ord|Debug)\b`,
+		Match: []string{
+			"#[proc_macro]\npub fn assert_eq(_: TokenStream) -> TokenStream { TokenStream::new() }",
+			"#[proc_macro_derive(PartialEq)] pub fn equal(t: proc_macro::TokenStream) -> TokenStream {",
+		},
+		NoMatch: []string{"fn assert(x: bool) {", "use proc_macro::TokenStream; #[proc_macro_derive(Shape)] pub fn test_shape(t: TokenStream) {"},
+	},
+	{
 		ID: "rust/test-build", Kind: TestDetected, In: Production, Caps: true,
 		Pattern: `\bcfg!\s*\([^)]*\b(?:test|doctest)\b|#!?\[\s*cfg\s*\(\s*not\s*\(\s*(?:test|doctest)\s*\)|\bcfg\s*\(\s*doctest\s*\)`,
 		Match:   []string{"if cfg!(test) {", "#[cfg(not(test))]", "if cfg!(not(test)) {"},
 		NoMatch: []string{"#[cfg(test)]", `#[cfg(feature = "test-util")]`, "if cfg!(unix) {"},
 	},
 	{
-		ID: "rust/test-variable", Kind: TestDetected, In: Production, On: Strings, Caps: true,
+		ID: "rust/test-variable", Kind: TestDetected, In: Running, On: Strings, Caps: true,
 		Pattern: `\benv::var(?:_os)?\(\s*"(?:CARGO\w*|RUST_TEST\w*|NEXTEST\w*|(?:LD|DYLD)_LIBRARY_PATH)"|\bthread::current\(\)\s*\.name\(\)`,
 		Match:   []string{`std::env::var("CARGO_MANIFEST_DIR").is_ok()`, `if let Some(n) = std::thread::current().name() {`},
 		NoMatch: []string{`env::var("HOME")`, `env!("CARGO_PKG_VERSION")`},
@@ -40,10 +51,26 @@ var rustRules = []Rule{
 	},
 	{
 		ID: "rust/debug-build-script", Kind: TestDetected, In: Sources, On: Strings, Caps: true, Say: "is something else in a release",
-		File: "build.rs", If: `rustc-cfg`,
-		Pattern: `\benv::var(?:_os)?\(\s*"(?:PROFILE|DEBUG|OPT_LEVEL)".*`,
-		Match:   []string{`if env::var("PROFILE").as_deref() == Ok("debug") { println!("cargo:rustc-cfg=strict"); }`},
-		NoMatch: []string{`let p = env::var("PROFILE").unwrap();`, `env::var("TARGET"); println!("cargo:rustc-cfg=x");`},
+		// It hands something to the program.
+		If: `\bcargo::?rustc-|\bvar(?:_os)?\(\s*"OUT_DIR"|\b(?:fs::write|File::create)\([^;]*"(?:\./)?src/`,
+		Pattern: `.*(?:"(?:PROFILE|DEBUG|OPT_LEVEL|CARGO_CFG_DEBUG_ASSERTIONS)"` +
+			`|(?:[=!]=\s*&?|\b(?:contains|ends_with|starts_with|find|eq|Ok|Some|new|from)\(\s*&?)"[/\\]*(?:debug|release)[/\\]*").*`,
+		Match: []string{
+			`if env::var("PROFILE").as_deref() == Ok("debug") { println!("cargo:rustc-cfg=strict"); }`,
+			`println!("cargo::rustc-env=LEVEL={}", std::env::var("OPT_LEVEL").unwrap());`,
+			`let d = std::env::var_os("DEBUG"); let out = std::env::var("OUT_DIR").unwrap();`,
+			`const NAME: &str = "PROFILE"; fn main() { println!("cargo:rustc-env=X={}", var(NAME).unwrap()) }`,
+			`println!("cargo:rustc-env=X={}", env::var_os("CARGO_CFG_DEBUG_ASSERTIONS").is_some());`,
+			`let d = env::var("OUT_DIR").unwrap().contains("/debug/");`,
+			`fs::write("src/level.rs", format!("{:?}", env::var("DEBUG")));`,
+			`if folder == "release" { println!("cargo:rustc-cfg=fast"); }`,
+		},
+		NoMatch: []string{
+			`let p = env::var("PROFILE").unwrap();`, `env::var("TARGET"); println!("cargo:rustc-cfg=x");`,
+			`println!("cargo:rustc-env=VERSION={}", env::var("CARGO_PKG_VERSION").unwrap());`,
+			`println!("cargo:rustc-env=LOG=debug");`, `let out = env::var("OUT_DIR"); b.define("LEVEL", "debug").arg("release");`,
+			`if level == "DEBUG" { include!(concat!(env!("OUT_DIR"), "/levels.rs")) }`,
+		},
 	},
 	{
 		ID: "rust/program-asked", Kind: TestDetected, In: Production, Caps: true, Once: true, Say: "a library asks which program runs it",
