@@ -24,8 +24,8 @@ type treeState struct {
 	digest string            // of all that
 }
 
-// mostRead is how many bytes a file may have whose content is compared. Of one with more, such as the image of a disk, the
-// times and the inode are, which no write leaves as they are.
+// mostRead is how many bytes a file may have whose content is compared. Of one with more, such as the image of a disk, its
+// size, times and inode are. A write changes one of these, and so does a link or another owner.
 const mostRead = 256 << 20
 
 // readTree reads the tree of root. An earlier walk, or nil, saves reading unchanged files again.

@@ -247,7 +247,7 @@ func (c *Config) Files() []string {
 	return all
 }
 
-// Index makes Task quick, also in copies. It need not be called again when Tasks has changed.
+// Index lets Task find names without a search, also in copies of c. Where Tasks has changed since, it is searched.
 func (c *Config) Index() {
 	c.places = make(map[string]int, len(c.Tasks))
 	for i, t := range c.Tasks {

@@ -133,7 +133,7 @@ func fixRevertCommand(prog *program) *cobra.Command {
 		Long: `Gives each file that fix apply wrote what it held before: all files or none. It
 is refused when a file no longer holds what was applied; --3way then takes the
 fix out and leaves what was changed since. Nothing is committed. A reverted fix
-can be applied again.
+can be applied again, unless it was rejected.
 
 Exit code: 0 reverted, 1 refused, in conflict or not applied, 2 could not be
 carried out.`,
@@ -159,6 +159,9 @@ func revertFix(prog *program, o apply.Options, args []string) error {
 	done, err := apply.Tree{Fixes: s}.Revert(context.Background(), p, o)
 	if err := notDone(prog, done, err); err != nil {
 		return err
+	}
+	if p.Disposition == fix.Superseded { // it stays so, and is applied by its number only
+		p.ByNumber = true
 	}
 	prog.Results().Reverted(p, done, o.DryRun, prog.Typed("fix", "apply", p.Run, p.Exact()))
 	return nil

@@ -112,23 +112,37 @@ func findRun(s *record.Store, id string) (*record.Sealed, error) {
 		if _, faults := s.List(); id == "latest" && len(faults) > 0 {
 			return nil, exit.Refuse("no run that is recorded here can be read: %v", errors.Join(faults...))
 		}
-		if ids, _ := s.IDs(); id == "latest" && len(ids) > 0 {
-			return nil, exit.Refuse("no run here has a verdict: async-pipeline runs lists those that were ended before it")
-		}
-		if id == "latest" {
-			return nil, exit.Refuse("no run is recorded here yet: async-pipeline run makes one")
-		}
-		switch e, err := s.Look(id); {
-		case err == nil && e.Live:
-			return nil, exit.Refuse("run %s has no verdict yet: it is still going", e.ID)
-		case err == nil:
-			return nil, exit.Refuse("run %s was ended before its verdict; async-pipeline run --resume %s goes on with it", e.ID, e.ID)
-		}
-		return nil, exit.Refuse("there is no run %q here: async-pipeline runs lists them", id)
+		return withoutVerdict(s, id)
 	case errors.Is(err, record.ErrAmbiguous):
 		return nil, ambiguous(s, id)
 	}
 	return r, err
+}
+
+// withoutVerdict returns why there is no verdict of a run, unless there is one by now.
+func withoutVerdict(s *record.Store, id string) (*record.Sealed, error) {
+	const going = "run %s has no verdict yet: it is still going"
+	if id == "latest" {
+		if e, ok := s.Going(); ok {
+			return nil, exit.Refuse(going, e.ID)
+		}
+		if ids, _ := s.IDs(); len(ids) > 0 {
+			return nil, exit.Refuse("no run here has a verdict: they were ended before; async-pipeline runs lists them")
+		}
+		return nil, exit.Refuse("no run is recorded here yet: async-pipeline run makes one")
+	}
+	switch e, err := s.Look(id); {
+	case errors.Is(err, record.ErrNoRun), errors.Is(err, fs.ErrNotExist):
+		return nil, exit.Refuse("there is no run %q here: async-pipeline runs lists them", id)
+	case errors.Is(err, record.ErrAmbiguous):
+		return nil, ambiguous(s, id)
+	case err != nil || e.Sealed != nil:
+		return e.Sealed, err
+	case e.Live:
+		return nil, exit.Refuse(going, e.ID)
+	default:
+		return nil, exit.Refuse("run %s was ended before its verdict; async-pipeline run --resume %s goes on with it", e.ID, e.ID)
+	}
 }
 
 // ambiguous returns the error for a prefix that several run ids have; a few of them are listed.

@@ -171,8 +171,9 @@ func AsEdited(changes []StateChange) (edited bool) {
 	return edited
 }
 
-// DispositionOf returns what became of a fix in the end, and which files of its patch are applied, sorted. One that was
-// rejected stays so when what had been applied of it is reverted. A state change without files is about all of them. A file of which only some hunks are applied does not count.
+// DispositionOf returns what became of a fix in the end, and which files of its patch are applied, sorted. A fix that was
+// rejected or superseded stays so when what was applied of it before is reverted. A state change without files is about
+// all of them. A file of which only some hunks are applied does not count.
 func DispositionOf(f *Fix, changes []StateChange) (is string, in []string) {
 	if f.State != Proposed || f.Patch == nil {
 		return None, nil
@@ -189,7 +190,7 @@ func DispositionOf(f *Fix, changes []StateChange) (is string, in []string) {
 	slices.Sort(in)
 	last := ""
 	for _, c := range changes {
-		if c.To != Reverted || last != Rejected && last != Superseded { // else what was applied before is taken out
+		if c.To != Reverted || last != Rejected && last != Superseded { // a revert of an earlier apply changes neither
 			last = c.To
 		}
 	}
@@ -202,6 +203,16 @@ func DispositionOf(f *Fix, changes []StateChange) (is string, in []string) {
 		return Reverted, nil
 	}
 	return Open, in
+}
+
+// LastTo returns the last change to a state, or nil.
+func LastTo(changes []StateChange, to string) *StateChange {
+	for i := range slices.Backward(changes) {
+		if changes[i].To == to {
+			return &changes[i]
+		}
+	}
+	return nil
 }
 
 // An Extent is how much of one file is applied.

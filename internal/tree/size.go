@@ -6,12 +6,13 @@ import (
 	"syscall"
 )
 
-// Size adds up what a file, or a folder with all that is below it, has allocated, in bytes: what its removal would free.
-// Hard links count once, holes not at all. What cannot be read does not count.
-func Size(path string) (bytes int64) {
+// Size adds up what files, or folders with all that is below them, have allocated, in bytes: what their removal would free.
+// A file with several names counts once, and not at all where it has a name elsewhere; holes do not count, nor does what
+// cannot be read.
+func Size(paths ...string) (bytes int64) {
 	type inode struct{ dev, ino uint64 }
-	seen := map[inode]bool{}
-	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+	seen := map[inode]uint64{}
+	add := func(_ string, d fs.DirEntry, err error) error {
 		if d == nil || err != nil {
 			return nil //nolint:nilerr // removed meanwhile, or closed
 		}
@@ -25,13 +26,15 @@ func Size(path string) (bytes int64) {
 		}
 		id := inode{uint64(st.Dev), st.Ino} //nolint:unconvert // a signed type elsewhere
 		if st.Nlink > 1 && !d.IsDir() {
-			if seen[id] {
+			if seen[id]++; seen[id] != uint64(st.Nlink) { //nolint:unconvert // a narrower type elsewhere
 				return nil
 			}
-			seen[id] = true
 		}
 		bytes += st.Blocks * 512
 		return nil
-	})
+	}
+	for _, path := range paths {
+		_ = filepath.WalkDir(path, add)
+	}
 	return bytes
 }

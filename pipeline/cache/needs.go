@@ -6,8 +6,8 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 )
 
-// A needs knows what the tasks of a configuration depend on. In a chain of tasks each depends on all before it, so what a
-// step costs counts.
+// A needs knows what the tasks of a configuration depend on. In a chain of n tasks the answers for all of them have n²/2
+// tasks, so none is searched for by its name.
 type needs struct {
 	tasks []*pipeline.Task
 	at    map[string]int

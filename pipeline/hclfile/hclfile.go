@@ -85,9 +85,6 @@ func Load(path string, o Options) (*pipeline.Config, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	src, err := readFile(path, false)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("%s may not be read (%w): change its permissions, or those of the folders above it", path, fs.ErrPermission)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +98,9 @@ func readFile(path string, pipes bool) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if to, isLink := os.Readlink(path); err != nil && isLink == nil && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP)) {
 		return nil, fmt.Errorf("%s is a link to %s, where no file is: correct the link, or remove it", path, to)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%s may not be read (%w): change its permissions, or those of the folders above it", path, fs.ErrPermission)
 	}
 	if err != nil {
 		return nil, err // names the path

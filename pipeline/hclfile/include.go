@@ -247,8 +247,8 @@ func (r *includer) read(s *source, at hcl.Range) (src []byte, ok bool) {
 	src, err := readFile(s.abs, false)
 	if err != nil {
 		why := reasonOf(err)
-		if is, ok := strings.CutPrefix(why, s.abs+" is "); ok {
-			why = "it is " + is
+		if rest, ok := strings.CutPrefix(why, s.abs+" "); ok {
+			why = "it " + rest
 		}
 		r.add(at, s.rel+" cannot be read", sentence(why))
 		return nil, false

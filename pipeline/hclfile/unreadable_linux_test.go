@@ -18,18 +18,23 @@ func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	path := project(t, "", map[string]string{})
 	check(t, os.Chmod(path, 0))
+	const nobody = 65534
 	loaded := make(chan error)
+	changed := true
 	go func() {
 		if os.Getuid() == 0 { // root may read everything: this thread, which ends with the goroutine, may not
 			runtime.LockOSThread()
-			if err := unix.Setfsuid(65534); err != nil {
-				t.Error(err)
-			}
+			_ = unix.Setfsuid(nobody) // it tells of no error
+			now, _ := unix.SetfsuidRetUid(nobody)
+			changed = now == nobody
 		}
 		_, err := hclfile.Load(path, hclfile.Options{})
 		loaded <- err
 	}()
 	err := <-loaded
+	if !changed {
+		t.Skip("root cannot take another user id here")
+	}
 	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path+" may not be read") || !strings.Contains(err.Error(), "change its permissions") {
 		t.Error(err)
 	}

@@ -42,15 +42,12 @@ func (r *variables) varFiles(secret bool) []*varFile {
 		src, err := readFile(path, true)
 		if err != nil {
 			e := pipeline.Error{Pos: pipeline.Pos{File: path}, Summary: "the file that --var-file names cannot be read", Detail: err.Error() + "."}
-			if is, ok := strings.CutPrefix(err.Error(), path+" is "); ok {
-				e.Detail = "It is " + is + "."
+			if rest, ok := strings.CutPrefix(err.Error(), path+" "); ok {
+				e.Detail = "It " + rest + "."
 			}
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
+			if errors.Is(err, fs.ErrNotExist) {
 				e.Summary, e.Detail = "the file that --var-file names does not exist",
 					"Its path is relative to the folder you work in."
-			case errors.Is(err, fs.ErrPermission):
-				e.Detail = "Change its permissions."
 			}
 			r.put(e)
 			continue

@@ -24,8 +24,8 @@
 //
 // run.json is the commit point. It is written to a temporary name, synced, and renamed; then the folders are synced. A
 // folder without run.json is a run that still goes on, if the process of maker.json is alive, or one that was
-// interrupted; it is never read as a verdict. All other files are written to a temporary name and renamed, but not
-// synced, or grow at their end (journal, logs).
+// interrupted; it is never read as a verdict. All other files are not synced. They are written to a temporary name and
+// renamed, or are new files that count only when run.json names them (receipts), or grow at their end (journal, logs).
 //
 // # Run ids
 //
@@ -52,8 +52,8 @@
 // # Files of two runs
 //
 // A log that was written as a whole (of a task that printed nothing, or whose result the cache had) and a receipt are
-// hard links to those of the newest run before that has a verdict, where the bytes are the same. They are never
-// written again, so it shows only where somebody edits one: then both runs say so when they are audited.
+// hard links to those of the newest earlier run with a verdict, where the bytes are the same and the file system has
+// links. They are never written again, so it shows only where somebody edits one: then an audit of either run says so.
 //
 // # Names
 //

@@ -36,7 +36,7 @@ type Draft struct {
 	Dir string // .async/runs/<id>
 
 	store   *Store
-	before  string // the folder of the run before, whose files are linked where they are the same; empty: there is none
+	before  string // the folder of the newest earlier run with a verdict: files that are the same are links to its files; empty: there is none
 	began   time.Time
 	clean   cleaner
 	journal *journal.Journal
@@ -85,7 +85,7 @@ func (d *Draft) open(follow func(line []byte)) error {
 	if err := WriteFile(filepath.Join(d.Dir, "maker.json"), b, false); err != nil {
 		return err
 	}
-	for _, name := range []string{"logs", "context"} {
+	for _, name := range []string{"logs", "context", "cache"} {
 		if err := folder(filepath.Join(d.Dir, name)); err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ type LogWriter struct {
 	path  string
 	rel   string    // path in run.json
 	same  string    // the log of the task in the run before; empty: there is none
-	f     *os.File  // nil before the first Write, and when the log is closed
+	f     *os.File  // nil before the first output, and when the log is closed
 	done  bool      // the log is closed
 	at    int64     // where the next byte goes in f
 	ring  bool      // f is full and is written over from its beginning
@@ -73,7 +73,7 @@ func (l *LogWriter) make() (err error) {
 	return writing(err, l.path)
 }
 
-// All writes all that a task printed, and closes the log. It is for what is known as a whole: where the log of the run
+// All writes all that a task printed; only Finish may follow. It is for what is known as a whole: where the log of the run
 // before is the same, that file gets another name, which costs less than a new file.
 func (l *LogWriter) All(p []byte) {
 	l.mu.Lock()
@@ -87,7 +87,7 @@ func (l *LogWriter) all(p []byte) {
 		return
 	}
 	l.hash(p)
-	l.total, l.kept, l.done = int64(len(p)), int64(len(p)), true
+	l.total, l.kept, l.done = l.total+int64(len(p)), int64(len(p)), true
 }
 
 // Tail returns the last most bytes of what the task has printed so far, less when there is less. After Finish it is
@@ -176,7 +176,7 @@ func (l *LogWriter) Finish() (Log, error) {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	if l.f == nil && !l.done { // there was nothing to write, or it could not be written
+	if l.f == nil && !l.done { // nothing was written: an empty log is made all the same
 		before := l.err
 		l.err = nil
 		l.all(nil)

@@ -51,12 +51,7 @@ func (d *Draft) PutReceipt(r *Receipt) (digest string, err error) {
 	if d.before != "" && recordfile.LinkSame(filepath.Join(d.before, name), path, b) {
 		return digest, nil
 	}
-	switch err := recordfile.WriteNew(path, b, false); {
-	case errors.Is(err, fs.ErrNotExist): // the first of the run
-		if err := folder(filepath.Dir(path)); err != nil {
-			return "", err
-		}
-	case !errors.Is(err, fs.ErrExist):
+	if err := recordfile.WriteNew(path, b, false); !errors.Is(err, fs.ErrExist) {
 		return digest, writing(err, path)
 	}
 	return digest, WriteFile(path, b, false)

@@ -93,6 +93,23 @@ func TestSameAsTheRunBefore(t *testing.T) {
 	}
 }
 
+// What a task printed is counted also where its log could not be made, and then a link to an empty one could.
+func TestSameAfterALoss(t *testing.T) {
+	t.Parallel()
+	s := At(t.TempDir())
+	w := written{"", "", ""}
+	w.seal(t, must[*Draft](t)(s.Begin(noon, nil, nil)))
+	d := must[*Draft](t)(s.Begin(noon.Add(time.Minute), nil, nil))
+	l, logs := d.Log("log"), filepath.Join(d.Dir, "logs")
+	check(t, os.Rename(logs, logs+".away"))
+	_, _ = l.Write([]byte("ten bytes\n"))
+	check(t, os.Rename(logs+".away", logs))
+	got, err := l.Finish()
+	if err == nil || got.Bytes != 0 || got.LeftOutBytes != 10 || got.Digest == nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // A run goes on where the one before is removed meanwhile.
 func TestSameOutlivesTheRunBefore(t *testing.T) {
 	t.Parallel()

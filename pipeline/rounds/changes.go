@@ -24,8 +24,8 @@ const (
 	atOnce     = 300 * time.Millisecond // after the end of a round
 	fast       = 2 * time.Second        // for a round: where they take longer, a person may have made the changes
 	rest       = 2 * time.Second        // without a round and such changes, until one more round runs what was left out
-	again      = 5 * rest               // after that one, until another may follow while a service keeps a round at work
-	mostDouble = 20                     // as often the time until another follows in other cases becomes twice as long
+	again      = 5 * rest               // from one such round to the next while a service keeps a round at work
+	mostDouble = 8                      // how often the time to the next one doubles where no service does: up to 9 minutes
 )
 
 // fileChanges are those of one file.
@@ -72,6 +72,16 @@ func (w *Watch) take(c watch.Changes) {
 	}
 }
 
+// closed reports whether Close was called.
+func (w *Watch) closed() bool {
+	select {
+	case <-w.over:
+		return true
+	default:
+		return false
+	}
+}
+
 // hasOpenService reports whether the round at work has a service that nothing depends on: it goes on until that ends. w.mu is locked.
 func (w *Watch) hasOpenService() bool {
 	return slices.ContainsFunc(w.current, func(s *pipeline.Task) bool {
@@ -91,7 +101,7 @@ func (w *Watch) begin(c watch.Changes) {
 // awaitRest lets one more round begin once all is at rest, if changes were left out: the last state of each file is run.
 // w.mu is locked.
 func (w *Watch) awaitRest() {
-	if len(w.left) == 0 {
+	if len(w.left) == 0 || w.closed() {
 		return
 	}
 	if w.resting != nil {
@@ -108,7 +118,7 @@ func (w *Watch) rested() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	open := w.cancel != nil && w.hasOpenService()
-	if len(w.left) == 0 || !open && w.cancel != nil {
+	if len(w.left) == 0 || w.closed() || !open && w.cancel != nil {
 		return
 	}
 	apart := rest << min(w.extra, mostDouble)
@@ -119,7 +129,11 @@ func (w *Watch) rested() {
 		w.resting = time.AfterFunc(wait, w.rested)
 		return
 	}
-	w.extra, w.extraAt = w.extra+1, time.Now()
+	if w.extraAt = time.Now(); open {
+		w.extra = 1
+	} else {
+		w.extra++
+	}
 	w.begin(watch.Changes{Paths: slices.Collect(maps.Keys(w.left))})
 	clear(w.left)
 	if open {

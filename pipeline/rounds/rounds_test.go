@@ -464,8 +464,10 @@ func TestRest(t *testing.T) {
 					time.Sleep(takes)
 					end(nil, record.Passed)
 				}
+				var began time.Time
 				begins := func(after time.Duration, want string) {
 					t.Helper()
+					began = time.Now().Add(after)
 					time.Sleep(after - time.Nanosecond)
 					if len(p.changed) > 0 {
 						t.Error("a round begins too early")
@@ -483,9 +485,15 @@ func TestRest(t *testing.T) {
 					}
 					write(3 * rest)
 					begins(rest, "lint <- lint/written")
-					for apart := 2 * rest; apart < 100*rest; apart *= 2 {
+					for apart := 2 * rest; apart < 2*rest<<mostDouble; apart *= 2 {
+						since := began
 						write(takes)
-						begins(time.Until(p.extraAt.Add(apart)), "lint <- lint/written")
+						begins(apart-time.Since(since), "lint <- lint/written")
+					}
+					for range 2 { // not later than that
+						since := began
+						write(takes)
+						begins(rest<<mostDouble-time.Since(since), "lint <- lint/written")
 					}
 					write(takes)
 					if len(p.loops) != 1 {
@@ -556,7 +564,7 @@ func TestRestOfService(t *testing.T) {
 		if len(p.loops) != 1 {
 			t.Errorf("told: %q", p.loops)
 		}
-		for _, after := range []time.Duration{rest, again} {
+		for _, after := range []time.Duration{rest, again, again, again, again} {
 			time.Sleep(after)
 			synctest.Wait()
 			if ctx.Err() == nil {
@@ -566,7 +574,12 @@ func TestRestOfService(t *testing.T) {
 			begin()
 			p.take(edit)
 		}
-		end(nil)
+		end(nil) // the service has ended: the edit waits no longer than after one such round
+		time.Sleep(2 * rest)
+		synctest.Wait()
+		if len(p.changed) != 1 {
+			t.Error("the last state is not run")
+		}
 	})
 }
 

@@ -164,7 +164,8 @@ func (w *walker) do(ctx context.Context, t *pipeline.Task) error {
 	return w.end(t, got)
 }
 
-// start records that a task begins and returns its log. After the first error of the record no task starts. since is the
+// start records that a task begins and returns its log, which is made by the first output: where it cannot be made, that
+// shows when the task ends. After the first error of the record no task starts. since is the
 // run that started a service that goes on; empty: it is started now.
 func (w *walker) start(t *pipeline.Task, since string) (*record.LogWriter, error) {
 	w.mu.Lock()

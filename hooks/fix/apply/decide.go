@@ -46,7 +46,7 @@ func reject(p *fix.Proposal, reason string, o Options) (Rejected, error) {
 	case fix.Applied:
 		return r, refused("it is applied; take it back first: %s", command("revert", p.Run, p.Called))
 	case fix.Superseded:
-		return r, refused("a later fix took its place at %s: it is no longer open", changes[len(changes)-1].At)
+		return r, refused("a later fix took its place at %s: it is no longer open", fix.LastTo(changes, is).At)
 	case fix.Rejected:
 		r.Already = true
 		return r, nil

@@ -93,14 +93,10 @@ func readState(p *fix.Proposal) ([]fix.StateChange, error) {
 // barred refuses a fix that a person rejected, or that a newer one took the place of.
 func (t Tree) barred(r *record) error {
 	at := ""
-	for _, c := range slices.Backward(r.changes) {
-		if c.To != r.disposition { // what was applied before was reverted since
-			continue
-		}
+	if c := fix.LastTo(r.changes, r.disposition); c != nil {
 		if at = c.At; c.Reason != "" {
 			at += fmt.Sprintf(" (%q)", c.Reason)
 		}
-		break
 	}
 	switch {
 	case r.disposition == fix.Rejected:

@@ -189,20 +189,16 @@ func (g *collection) runs() error {
 	if err != nil {
 		return err
 	}
-	sizes, would := map[string]int64{}, []string{}
+	would, dirs := []string{}, []string{}
 	for _, id := range ids {
 		if !p.Keeps(id) {
-			sizes[id] = tree.Size(filepath.Join(g.store.Dir, "runs", id))
-			would = append(would, id)
+			would, dirs = append(would, id), append(dirs, filepath.Join(g.store.Dir, "runs", id))
 		}
 	}
-	gone := would
+	gone, bytes := would, tree.Size(dirs...)
 	if !g.DryRun && len(would) > 0 {
 		gone, err = g.store.Prune(p.Keeps)
-	}
-	bytes := int64(0)
-	for _, id := range gone {
-		bytes += sizes[id]
+		bytes -= tree.Size(dirs...)
 	}
 	if len(gone) > 0 {
 		g.removed(english.Count(len(gone), "run"), fmt.Sprintf("older than the newest %d", g.Keep), bytes)
