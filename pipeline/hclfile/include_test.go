@@ -377,7 +377,7 @@ func TestIncludeInJSON(t *testing.T) {
 			"task": {"a": {"run": ["true"], "depends_on": ["include.api.each[\"k\"]", "include.api.test"]}}, "job": {"j": {"tasks": ["include.api"]}}}`,
 		"api/PIPELINE.hcl.json": `{"variable": {"v": {}}, "task": {"test": {"run": ["echo", "${var.v}"]}, "each": {"for_each": ["k"], "run": ["true"]}}}`,
 	})
-	same := cmp.Options{cmpopts.IgnoreFields(pipeline.Config{}, "File", "Root", "Name", "Included"), cmpopts.IgnoreTypes(pipeline.Pos{})}
+	same := cmp.Options{cmpopts.IgnoreFields(pipeline.Config{}, "File", "Root", "Name", "Included"), cmpopts.IgnoreUnexported(pipeline.Config{}), cmpopts.IgnoreTypes(pipeline.Pos{})}
 	if diff := cmp.Diff(native, json, same); diff != "" {
 		t.Errorf("native and JSON differ:\n%s", diff)
 	}

@@ -154,7 +154,7 @@ func TestGoodFilesAsJSON(t *testing.T) {
 				t.Errorf("File is %s", got.File)
 			}
 			places := cmp.Options{
-				cmpopts.IgnoreFields(pipeline.Config{}, "File"), cmpopts.IgnoreTypes(pipeline.Pos{}),
+				cmpopts.IgnoreFields(pipeline.Config{}, "File"), cmpopts.IgnoreUnexported(pipeline.Config{}), cmpopts.IgnoreTypes(pipeline.Pos{}),
 				cmpopts.IgnoreFields(pipeline.Error{}, "Source", "Width"), cmpopts.EquateEmpty(),
 				cmpopts.SortSlices(func(a, b pipeline.Error) bool { return a.Summary < b.Summary }),
 			}
