@@ -85,7 +85,7 @@ func (r *evaluator) envFunc() function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			name := args[0].AsString()
 			if value, ok := r.env(name); ok {
-				return cty.StringVal(value), nil
+				return r.outside(value), nil
 			}
 			if len(args) == 2 {
 				return args[1], nil
@@ -128,7 +128,7 @@ func (r *evaluator) secret(name string) cty.Value {
 	r.raw[name] = []string{value}
 	v := cty.StringVal(value)
 	r.keep(value, name)
-	r.keep(v.AsString(), name) // cty normalizes Unicode, so a task may see another spelling
+	r.keep(v.AsString(), name) // what cty composes of it, which a task sees in what functions make of it
 	return v.Mark(secretMark{name})
 }
 

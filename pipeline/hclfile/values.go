@@ -118,7 +118,7 @@ func (r *reader) plain(v cty.Value, at hcl.Range, what string) (string, bool) {
 		r.wrongType(at, what, "text in quotes", v)
 		return "", false
 	}
-	return r.noNUL(v.AsString(), at, what)
+	return r.noNUL(r.asGiven(v.AsString(), nil), at, what)
 }
 
 // noNUL refuses a text with a NUL byte.
@@ -296,7 +296,7 @@ func (r *reader) text(v cty.Value, at hcl.Range, what string) (pipeline.Text, bo
 		r.addf(at, "Put it in quotes.", "%s must be text", what)
 		return t, false
 	}
-	s, ok := r.noNUL(v.AsString(), at, what)
+	s, ok := r.noNUL(r.asGiven(v.AsString(), t.Secrets), at, what)
 	t.Value = s
 	if len(t.Secrets) > 0 {
 		r.keepDerived(s, t.Secrets) // a number becomes text only here
