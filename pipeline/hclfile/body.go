@@ -95,7 +95,8 @@ func (r *matcher) unknown(in *word, name string, at hcl.Range, isBlock bool) {
 		where = "in " + in.name
 	}
 	summary := fmt.Sprintf("there is no %s %q %s", what, name, where)
-	if way := whereIs(name); way != "" && way != in.name {
+	one := find(in.inner, strings.TrimSuffix(name, "s")) // tasks of a job are no block: task is meant
+	if way := whereIs(name); way != "" && way != in.name && !(isBlock && one != nil && one.block) {
 		r.add(at, summary, fmt.Sprintf("It belongs in %s.", way))
 		return
 	}

@@ -193,6 +193,8 @@ func (r *reader) duration(a *hcl.Attribute) time.Duration {
 	switch {
 	case err != nil && s != "" && strings.Trim(s, "0123456789.") == "":
 		r.addf(at, fmt.Sprintf(`Write "%ss" for seconds or "%sm" for minutes.`, s, s), "%s has no unit", a.Name)
+	case err != nil && isTime(s):
+		r.addf(at, fmt.Sprintf("The longest is %dh.", int64(math.MaxInt64/time.Hour)), "%s is too long", a.Name)
 	case err != nil:
 		r.addf(at, `Write a time such as "500ms", "30s", "5m" or "1h30m".`, "%s is not a time", a.Name)
 	case d <= 0:
@@ -201,6 +203,17 @@ func (r *reader) duration(a *hcl.Attribute) time.Duration {
 		return d
 	}
 	return 0
+}
+
+// isTime reports whether a text has the form of a time, however long it is.
+func isTime(s string) bool {
+	_, err := time.ParseDuration(strings.Map(func(c rune) rune {
+		if '0' <= c && c <= '9' {
+			return '0'
+		}
+		return c
+	}, s))
+	return err == nil
 }
 
 // items reads a list, element by element where it is written out, so that each fault has its own place.
