@@ -14,6 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
+	"github.com/async-pipeline/async-pipeline/pipeline/run"
 )
 
 // cacheFlags has the flags of `run` about the cache. Other verbs have only --cache-dir.
@@ -125,11 +126,18 @@ func (f *cacheFlags) peek(prog *program, c *pipeline.Config) *cache.Cache {
 type forecast struct {
 	cache *cache.Cache
 	runs  map[string]string // of the tasks that run, or may, and of services behind one: which that is
+
+	without func(*pipeline.Task) *cache.Entry // run.WithoutService; nil: the run has all services
 }
 
 // look returns what the cache knows of a task and, where one of those before it runs, on what a hit depends.
 func (f *forecast) look(t *pipeline.Task, before []string) (e *cache.Entry, unless string) {
-	e = f.cache.Look(context.Background(), t)
+	if f.without != nil && t.Service == nil {
+		e = f.without(t)
+	}
+	if e == nil {
+		e = f.cache.Look(context.Background(), t)
+	}
 	i := slices.IndexFunc(before, func(d string) bool { return f.runs[d] != "" })
 	if i >= 0 {
 		unless = "unless " + view.TaskName(f.runs[before[i]]) + " changes what it reads"
@@ -143,12 +151,21 @@ func (f *forecast) look(t *pipeline.Task, before []string) (e *cache.Entry, unle
 	return e, unless
 }
 
-// predict fills in what the cache is expected to do for each task of a plan.
-func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Planned) {
-	k := f.peek(prog, c)
-	told := forecast{k, map[string]string{}}
+// predict fills in what the run is expected to do with each task of a plan. named: the command line names tasks.
+func predict(prog *program, s *selection, named bool, f *cacheFlags, plan []view.Planned) {
+	k := f.peek(prog, s.config)
+	told := forecast{cache: k, runs: map[string]string{}}
+	var endless []*pipeline.Task
+	if slices.ContainsFunc(s.config.Tasks, func(t *pipeline.Task) bool { return t.Service != nil }) {
+		told.without = func(t *pipeline.Task) *cache.Entry { return run.WithoutService(s.config, s.graph, t) }
+		endless = run.Endless(s.config, s.graph, named)
+	}
 	for i := range plan {
 		p := &plan[i]
+		if slices.Contains(endless, p.Task) {
+			p.Cache = "starts, and the run goes on until it ends"
+			continue
+		}
 		if k == nil {
 			if p.Task.HasInputs() {
 				p.Cache = "runs: " + f.reason()
@@ -177,7 +194,7 @@ func predict(prog *program, c *pipeline.Config, f *cacheFlags, plan []view.Plann
 // receiptOf returns what the cache would do for a task. A hit has a reason where a task before it runs, which may change
 // that.
 func receiptOf(prog *program, f *cacheFlags, c *pipeline.Config, t *pipeline.Task) record.Cache {
-	told := forecast{f.peek(prog, c), map[string]string{}}
+	told := forecast{cache: f.peek(prog, c), runs: map[string]string{}}
 	if g, err := pipeline.Select(c, []string{t.Name}, false); err == nil && t.HasInputs() {
 		for _, d := range g.Ancestors(t.Name) { // what is restored of them is an input
 			told.look(d, g.DependsOn(d.Name))

@@ -60,6 +60,9 @@ func verifyCache(prog *program, at *cacheFlags, remove bool) error {
 	if err != nil {
 		return err
 	}
+	if at.dirTyped() && !store.IsThere(dir) {
+		return exit.Misused("there is no cache in %s: correct --cache-dir", prog.Messages().Path(dir))
+	}
 	found, err := store.Verify(context.Background(), dir, remove)
 	if err != nil {
 		return err

@@ -252,7 +252,7 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	}
 	if r.dryRun {
 		plan := chosen.plan(names)
-		predict(prog, chosen.config, &r.cache, plan)
+		predict(prog, &chosen, r.serves(names), &r.cache, plan)
 		prog.Results().Plan(plan, run.Parallel(chosen.config, r.concurrency))
 		return nil
 	}
@@ -262,6 +262,9 @@ func runTasks(prog *program, r *runFlags, names []string) error {
 	}
 	return p.perform()
 }
+
+// serves is Run.Serve of a run of these names.
+func (r *runFlags) serves(names []string) bool { return len(names) > 0 || r.resume != "" }
 
 // A selection is what a run carries out.
 type selection struct {

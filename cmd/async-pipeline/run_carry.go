@@ -100,7 +100,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 	defer prog.Out.OnFailure(nil)
 	r := &run.Run{
 		Config: p.config, Graph: p.graph, Store: p.store, Tasks: taskRunner(prog, p.config),
-		Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing, Serve: len(p.names) > 0 || p.taken != nil,
+		Parallel: p.flags.concurrency, KeepGoing: p.flags.keepGoing, Serve: p.flags.serves(p.names),
 		Job: p.job, Affected: p.since, Resumes: p.taken, CI: p.flags.heal.ci, Healing: p.healingMode(),
 		Agent: askAgent(prog, p.config, p.store, p.tier), AgentsOff: p.flags.watch && !p.flags.heal.asked,
 		Git:   p.git,

@@ -169,7 +169,10 @@ func (c *Cache) inTheirPlace(e *Entry) bool {
 		if file && recordfile.IsFolder(at(p)) {
 			return true
 		}
-		dirs[files.Parent(p)] = true
+		if file {
+			p = files.Parent(p)
+		}
+		dirs[p] = true
 	}
 	for dir := range dirs {
 		for ; dir != ""; dir = files.Parent(dir) {

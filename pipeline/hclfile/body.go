@@ -95,7 +95,9 @@ func (r *matcher) unknown(in *word, name string, at hcl.Range, isBlock bool) {
 		where = "in " + in.name
 	}
 	summary := fmt.Sprintf("there is no %s %q %s", what, name, where)
-	if way := whereIs(name); way != "" && way != in.name {
+	one := find(in.inner, strings.TrimSuffix(name, "s"))
+	plural := isBlock && one != nil && one.block // tasks is an attribute of job, but a block tasks is meant to be a task
+	if way := whereIs(name); way != "" && way != in.name && !plural {
 		r.add(at, summary, fmt.Sprintf("It belongs in %s.", way))
 		return
 	}

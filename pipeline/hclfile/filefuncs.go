@@ -288,6 +288,10 @@ func (f *files) match(pattern string) ([]string, error) {
 		if info, err := root.Stat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() {
 			return nil //nolint:nilerr // a broken link, or one that leads out: no file of the root
 		}
+		if cty.NormalizeString(name) != name { // the text would be the name of no file
+			return fmt.Errorf("%s finds %s, whose name is not in the composed Unicode form (NFC) that values have: "+
+				"rename it (now it is %+q), or write a pattern that leaves it out", pattern, name, name)
+		}
 		if found = append(found, name); len(found) > maxMatches {
 			return fmt.Errorf("%s finds more than %d files: write a narrower pattern", pattern, maxMatches)
 		}

@@ -103,12 +103,13 @@ func TestFileFunctionFaults(t *testing.T) {
 		"linked folder": {`file("outdir/secret")`, "outdir/secret is a link that leads out of the folder of PIPELINE.hcl"},
 		"broken link":   {`file("broken")`, "there is no file broken"},
 		"device":        {`file("/dev/zero")`, "/dev/zero is an absolute path"},
+		"not NFC":       {`fileset("apart/*")`, `apart/* finds apart/e` + "\u0301" + `, whose name is not in the composed Unicode form (NFC) that values have: rename it (now it is "apart/e\u0301")`},
 		"NUL":           {`file(jsondecode("\"a\\u0000b\""))`, "it contains a NUL byte"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := map[string]string{
-				"binary": "\xff\xfe", "large": strings.Repeat("x", 1<<20+1), "sub/x": "x", "../secret": "outside", "here": "inside",
+				"binary": "\xff\xfe", "large": strings.Repeat("x", 1<<20+1), "sub/x": "x", "apart/e\u0301": "", "../secret": "outside", "here": "inside",
 			}
 			if name == "many" {
 				for i := range 20 {

@@ -85,10 +85,13 @@ func (r *evaluator) envFunc() function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			name := args[0].AsString()
 			if value, ok := r.env(name); ok {
-				return cty.StringVal(value), nil
+				return r.outside(value), nil
 			}
 			if len(args) == 2 {
 				return args[1], nil
+			}
+			if name == "" {
+				return cty.NilVal, function.NewArgErrorf(0, "the name is empty: write that of a variable of the environment")
 			}
 			return cty.NilVal, function.NewArgErrorf(0,
 				"%s is not set, and there is no default: write env(%q, \"…\")", name, name)
@@ -128,7 +131,7 @@ func (r *evaluator) secret(name string) cty.Value {
 	r.raw[name] = []string{value}
 	v := cty.StringVal(value)
 	r.keep(value, name)
-	r.keep(v.AsString(), name) // cty normalizes Unicode, so a task may see another spelling
+	r.keep(v.AsString(), name) // what cty composes of it, which a task sees in what functions make of it
 	return v.Mark(secretMark{name})
 }
 
@@ -203,6 +206,8 @@ func functionDoc(name string, f function.Function) string {
 		return "format for each element of the lists among the arguments, as a list."
 	case "hasindex":
 		return "Whether the collection has an element with the given key."
+	case "range":
+		return "A list of at most 1,024 numbers: range(end) from 0, range(start, end), range(start, end, step); end is not among them."
 	case "trimsuffix":
 		return "The text without the given suffix at its end, if it is there."
 	case "tolist", "tomap", "toset":

@@ -123,11 +123,16 @@ func (j *jsonFile) blocks(p pair, w *word) []*hclsyntax.Block {
 				inner = &word{free: true}
 			}
 		}
-		for _, o := range j.objects(label.value, fmt.Sprintf("%s %q", p.name, label.name)) {
+		what := fmt.Sprintf("%s %q", p.name, label.name)
+		if list, diags := hcl.ExprList(label.value); !diags.HasErrors() && len(list) == 0 {
+			j.broken = true
+			j.addf(label.value.Range(), `Leave it out, or write { "NAME": … }.`, "%s is an empty list", what)
+		}
+		for _, o := range j.objects(label.value, what) {
 			all = append(all, &hclsyntax.Block{
 				Type: p.name, TypeRange: label.nameAt, Labels: []string{label.name},
 				LabelRanges: []hcl.Range{label.nameAt},
-				Body:        j.body(o, inner, fmt.Sprintf("%s %q", p.name, label.name)),
+				Body:        j.body(o, inner, what),
 			})
 		}
 	}

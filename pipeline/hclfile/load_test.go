@@ -124,6 +124,54 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// What comes from outside reaches a task as it is, although the values of the language have composed letters (NFC).
+func TestDecomposedLetters(t *testing.T) {
+	t.Parallel()
+	const apart, joined = "cafe\u0301-value", "caf\u00e9-value"
+	c := good(t, `
+variable "v" {}
+variable "s" {
+  sensitive = true
+}
+locals {
+  e = env("E")
+}
+task "a" {
+  run = ["x", var.v, local.e, secret("S"), "Bearer ${secret("S")}", var.s, "in ${env("E")}", "`+joined+`", upper(secret("S"))]
+  env = { E = env("E"), B = base64encode(secret("S")) }
+  dir = env("D")
+}
+task "b" {
+  run = env("S")
+}
+`, hclfile.Options{
+		Vars: map[string]string{"v": "v " + apart, "s": "s " + apart},
+		Env: func(name string) (string, bool) {
+			return map[string]string{"D": "d " + apart, "E": apart, "S": "secret " + apart, "P": "p"}[name], true
+		},
+	})
+	var got []string
+	for _, text := range c.Tasks[0].Run.Argv[1:] {
+		got = append(got, text.Value)
+		if len(text.Secrets) > 0 && !slices.ContainsFunc(c.Secrets, func(s pipeline.Secret) bool { return strings.Contains(text.Value, s.Value) }) {
+			t.Errorf("%q is not hidden", text.Value)
+		}
+	}
+	want := []string{
+		"v " + apart, joined, "secret " + apart, "Bearer secret " + apart, "s " + apart, "in " + joined, joined,
+		strings.ToUpper("secret " + joined),
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %+q\nwant %+q", got, want)
+	}
+	if dir := c.Tasks[0].Dir; dir != "d "+apart {
+		t.Errorf("dir is %+q", dir)
+	}
+	if run := c.Tasks[1].Run.Shell.Value; run != "secret "+apart {
+		t.Errorf("run is %+q", run)
+	}
+}
+
 func TestUnknownVar(t *testing.T) {
 	t.Parallel()
 	_, err := load(t, "variable \"version\" {\n  default = 1\n}\n", hclfile.Options{Vars: map[string]string{"versionn": "2", "other": "3"}})

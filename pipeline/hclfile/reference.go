@@ -55,6 +55,10 @@ Whatever is not on this page is an error with its place. All errors of a file ar
 
 ` + "`task.NAME` and `agent.NAME`" + ` are references, not values: they are used in depends_on, verify, tasks and use only.
 
+The letters of all values are composed (Unicode NFC): an é that the file has as e and an accent is one letter in the value. So such a path or
+pattern names no file whose name has the two, and fileset() refuses to find one. What --var, env() or secret() gives is handed on as it is
+where a whole text is that, and a secret also as a part of a text; elsewhere its letters are composed. pass_env changes nothing.
+
 ## How a variable gets its value
 
 The first of these that gives one:
@@ -65,7 +69,7 @@ The first of these that gives one:
 3. the environment variable ` + "`" + VarPrefix + "NAME`" + `
 4. the default
 
-What comes from --var or the environment is text, unchanged, where the type is string, number, bool or none; a list, map or
+What comes from --var or the environment is text, as it is, where the type is string, number, bool or none; a list, map or
 object is written as in the file: ` + "`--var 'tags=[\"a\", \"b\"]'`" + `. Each value must have the type, also one that another wins over.
 
 ## Included files

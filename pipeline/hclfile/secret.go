@@ -23,6 +23,7 @@ type secrets struct {
 	values map[string]string   // value → name
 	raw    map[string][]string // name → values, for those that are set
 	absent map[string]bool     // names that are not
+	given  map[string]string   // texts of --var and env() whose letters cty composes, by what it makes of them
 	closed []hcl.Range         // places of the file that do not count for that, in its order
 }
 
@@ -34,12 +35,41 @@ type secretMark struct{ name string }
 const minDerived = 6
 
 func newSecrets() *secrets {
-	return &secrets{values: make(map[string]string), raw: make(map[string][]string), absent: make(map[string]bool)}
+	return &secrets{
+		values: make(map[string]string), raw: make(map[string][]string), absent: make(map[string]bool),
+		given: make(map[string]string),
+	}
 }
 
 // of returns the same secrets for the expressions of one file.
 func (r *secrets) of(file []byte) *secrets {
-	return &secrets{file: file, values: r.values, raw: r.raw, absent: r.absent}
+	return &secrets{file: file, values: r.values, raw: r.raw, absent: r.absent, given: r.given}
+}
+
+// outside makes the value of a text from outside of the file. cty composes its letters: é for e and an accent.
+func (r *secrets) outside(text string) cty.Value {
+	v := cty.StringVal(text)
+	if s := v.AsString(); s != text {
+		r.given[s] = text
+	}
+	return v
+}
+
+// asGiven returns a text as it was outside, before its letters were composed: another password, or the name of no file.
+// Of secrets, whose names are given, that is so of each part of the text, else of all of it. What the file contains itself
+// is left as it is.
+func (r *secrets) asGiven(text string, names []string) string {
+	for _, name := range names {
+		for _, raw := range r.raw[name] {
+			if s := cty.NormalizeString(raw); s != raw {
+				text = strings.ReplaceAll(text, s, raw)
+			}
+		}
+	}
+	if raw, ok := r.given[text]; ok && !r.says(text) {
+		return raw
+	}
+	return text
 }
 
 func (r *secrets) keep(value, name string) {

@@ -118,7 +118,7 @@ func (r *reader) plain(v cty.Value, at hcl.Range, what string) (string, bool) {
 		r.wrongType(at, what, "text in quotes", v)
 		return "", false
 	}
-	return r.noNUL(v.AsString(), at, what)
+	return r.noNUL(r.asGiven(v.AsString(), nil), at, what)
 }
 
 // noNUL refuses a text with a NUL byte.
@@ -193,6 +193,8 @@ func (r *reader) duration(a *hcl.Attribute) time.Duration {
 	switch {
 	case err != nil && s != "" && strings.Trim(s, "0123456789.") == "":
 		r.addf(at, fmt.Sprintf(`Write "%ss" for seconds or "%sm" for minutes.`, s, s), "%s has no unit", a.Name)
+	case err != nil && isTime(s):
+		r.addf(at, fmt.Sprintf("The longest is %dh.", int64(math.MaxInt64/time.Hour)), "%s is too long", a.Name)
 	case err != nil:
 		r.addf(at, `Write a time such as "500ms", "30s", "5m" or "1h30m".`, "%s is not a time", a.Name)
 	case d <= 0:
@@ -201,6 +203,17 @@ func (r *reader) duration(a *hcl.Attribute) time.Duration {
 		return d
 	}
 	return 0
+}
+
+// isTime reports whether a text has the form of a time, however long it is.
+func isTime(s string) bool {
+	_, err := time.ParseDuration(strings.Map(func(c rune) rune {
+		if '0' <= c && c <= '9' {
+			return '0'
+		}
+		return c
+	}, s))
+	return err == nil
 }
 
 // items reads a list, element by element where it is written out, so that each fault has its own place.
@@ -296,7 +309,7 @@ func (r *reader) text(v cty.Value, at hcl.Range, what string) (pipeline.Text, bo
 		r.addf(at, "Put it in quotes.", "%s must be text", what)
 		return t, false
 	}
-	s, ok := r.noNUL(v.AsString(), at, what)
+	s, ok := r.noNUL(r.asGiven(v.AsString(), t.Secrets), at, what)
 	t.Value = s
 	if len(t.Secrets) > 0 {
 		r.keepDerived(s, t.Secrets) // a number becomes text only here

@@ -204,7 +204,7 @@ func reason(err error, name string, secret bool) string {
 func (r *variables) givens(b *block, typ cty.Type, files []*varFile, secret bool) []given {
 	var all []given
 	typed := func(text, how string) {
-		g := given{value: cty.StringVal(text), text: text, from: fmt.Sprintf("It comes from %s.", how)}
+		g := given{value: r.outside(text), text: text, from: fmt.Sprintf("It comes from %s.", how)}
 		g.fault = func(summary, detail string) {
 			r.add(b.at, fmt.Sprintf("the value that %s gives %s", how, summary), detail)
 		}
@@ -247,8 +247,9 @@ func (r *variables) givens(b *block, typ cty.Type, files []*varFile, secret bool
 // fromOutside converts a value to the variable's type. Text is taken literally; a list or map is parsed as HCL.
 func (r *variables) fromOutside(b *block, g given, typ cty.Type, defaults *typeexpr.Defaults, secret bool) (cty.Value, bool) {
 	if secret && g.value != cty.NilVal {
-		r.keep(g.text, "var."+b.name) // cty normalizes Unicode, so a task may see another spelling
-		r.keepLeaves(g.value, "var."+b.name)
+		r.keep(g.text, "var."+b.name)
+		r.raw["var."+b.name] = append(r.raw["var."+b.name], g.text)
+		r.keepLeaves(g.value, "var."+b.name) // what cty composes of it
 	}
 	v := g.value
 	if v == cty.NilVal {

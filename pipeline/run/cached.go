@@ -25,8 +25,10 @@ func (w *walker) cached(ctx context.Context, t *pipeline.Task, out *output) (_ r
 	if c == nil || ctx.Err() != nil {
 		return record.Task{}, false, nil
 	}
-	if d := w.missingService(t); d != nil {
-		return record.Task{}, false, &cache.Entry{Result: cache.Off, Why: []string{fmt.Sprintf("the service %s, which it needs, is not of this run", pipeline.ShownName(d.Name))}}
+	if w.serves {
+		if e := WithoutService(w.r.Config, w.r.Graph, t); e != nil {
+			return record.Task{}, false, e
+		}
 	}
 	started := time.Now()
 	e := c.Look(ctx, t)

@@ -58,14 +58,27 @@ func services(r *Run) map[string]*service {
 	if all == nil {
 		return nil
 	}
+	for _, t := range Endless(r.Config, r.Graph, r.Serve) {
+		all[t.Name].wanted = true
+	}
+	return all
+}
+
+// Endless returns the services of a graph that start although nothing needs them, and whose end the run waits for: named,
+// as Run.Serve is, or where there is nothing else in the graph.
+func Endless(c *pipeline.Config, g *pipeline.Graph, named bool) (all []*pipeline.Task) {
 	needed := map[string]bool{}
-	for _, t := range r.Graph.Tasks() {
-		for _, s := range r.Config.Services(t) {
+	others := false
+	for _, t := range g.Tasks() {
+		others = others || t.Service == nil
+		for _, s := range c.Services(t) {
 			needed[s.Name] = true
 		}
 	}
-	for name, s := range all {
-		s.wanted = !needed[name] && (r.Serve || len(all) == len(r.Graph.Tasks()))
+	for _, t := range g.Tasks() {
+		if t.Service != nil && !needed[t.Name] && (named || !others) {
+			all = append(all, t)
+		}
 	}
 	return all
 }
@@ -446,14 +459,16 @@ func (w *walker) failedService(t *pipeline.Task) *service {
 	return nil
 }
 
-// missingService returns the first service that a task needs and that is not of this run (run --only), or nil.
-func (w *walker) missingService(t *pipeline.Task) *pipeline.Task {
-	if !w.serves || !t.HasInputs() {
+// WithoutService returns what takes the place of the cache's answer for a task with inputs that needs a service which is
+// not in the graph (run --only). nil: there is no such service.
+func WithoutService(c *pipeline.Config, g *pipeline.Graph, t *pipeline.Task) *cache.Entry {
+	if !t.HasInputs() {
 		return nil
 	}
-	for _, d := range w.r.Config.Services(t) {
-		if w.services[d.Name] == nil {
-			return d
+	for _, d := range c.Services(t) {
+		if !slices.ContainsFunc(g.Tasks(), func(t *pipeline.Task) bool { return t.Name == d.Name }) {
+			why := fmt.Sprintf("the service %s, which it needs, is not of this run", pipeline.ShownName(d.Name))
+			return &cache.Entry{Result: cache.Off, Why: []string{why}}
 		}
 	}
 	return nil

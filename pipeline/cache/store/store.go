@@ -75,6 +75,9 @@ func Fits(dir string) bool {
 	return err == nil && string(rules) == ignoreAll
 }
 
+// IsThere reports whether something was stored in a folder.
+func IsThere(dir string) bool { return recordfile.Exists(filepath.Join(dir, "cas")) }
+
 // NoLinks returns an error if a link leads out of the store.
 func (s *Store) NoLinks() error {
 	return recordfile.NoLinks(filepath.Dir(s.Dir), s.Dir, filepath.Join(s.Dir, "cas"), filepath.Join(s.Dir, "actions"))

@@ -56,7 +56,7 @@ func tooMuch(tokens hclsyntax.Tokens) (hcl.Range, string, bool) {
 				return t.Range, fmt.Sprintf("this text has more than %d lines or pieces", maxPieces), false
 			}
 		case t.Type == hclsyntax.TokenNumberLit && !smallNumber(t.Bytes):
-			return t.Range, "this number is too long", false
+			return t.Range, longNumber, false
 		case t.Type == hclsyntax.TokenIdent && last == hclsyntax.TokenTemplateControl && len(open) > 1:
 			template := &open[len(open)-2]
 			switch string(t.Bytes) {
@@ -166,7 +166,7 @@ func tooMuchJSON(src []byte) (at int, what string, ok bool) {
 				end++
 			}
 			if !smallNumber(src[i:end]) {
-				return i, "this number is too long", false
+				return i, longNumber, false
 			}
 			i = end - 1
 		}

@@ -36,6 +36,9 @@ type Fault struct {
 	Detail  string // what to do
 }
 
+// longNumber is what is wrong with a number beyond maxNumber.
+const longNumber = "this number is too long"
+
 // HCL returns why the parser of HCL's native syntax must not see a file, or nil.
 func HCL(name string, src []byte) *Fault {
 	if f := text(name, src); f != nil || plain(src) {
@@ -59,7 +62,11 @@ func JSON(name string, src []byte) *Fault {
 // Tokens returns why the parser must not see what was lexed as tokens, or nil.
 func Tokens(tokens hclsyntax.Tokens) *Fault {
 	if at, what, ok := tooMuch(tokens); !ok {
-		return &Fault{at, what, "Give the parts names in a locals block, or put a long script into a file of its own."}
+		do := "Give the parts names in a locals block, or put a long script into a file of its own."
+		if what == longNumber {
+			do = fmt.Sprintf("Write at most %d characters, and an exponent of at most %d; what is text belongs in quotes.", maxNumber, maxNumber)
+		}
+		return &Fault{at, what, do}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ locals {
   f = var                        # ERROR: var alone is not a value
   g = tonumber("x")              # ERROR: Invalid function argument
   h = env("NOT_SET")             # ERROR: NOT_SET is not set, and there is no default
+  h0 = env("")                   # ERROR: the name is empty
   i = env("A", "b", "c")         # ERROR: env takes a name and a default
   j = task.a                     # ERROR: names a block and is not a value
   k = 1 + "x"                    # ERROR: Invalid operand

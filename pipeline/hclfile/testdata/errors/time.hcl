@@ -14,3 +14,11 @@ task "d" {
   run     = ["true"]
   timeout = "0" # ERROR: timeout must be longer than nothing
 }
+task "e" {
+  run     = ["true"]
+  timeout = "9999999h30m" # ERROR: timeout is too long: The longest is 2562047h.
+}
+task "f" {
+  run     = ["true"]
+  timeout = "99999999999999999999 hours" # ERROR: timeout is not a time
+}
