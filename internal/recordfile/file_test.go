@@ -53,8 +53,17 @@ func TestLinkSame(t *testing.T) {
 		old, data string
 		want      bool
 	}{
-		{"file", "same", true}, {"file", "sane", false}, {"file", "same ", false}, {"file", "sam", false}, {"file", "", false},
-		{"empty", "", true}, {"empty", "x", false}, {"link", "same", false}, {"pipe", "", false}, {"folder", "", false}, {"none", "", false},
+		{"file", "same", true},
+		{"file", "sane", false},
+		{"file", "same ", false},
+		{"file", "sam", false},
+		{"file", "", false},
+		{"empty", "", true},
+		{"empty", "x", false},
+		{"link", "same", false},
+		{"pipe", "", false},
+		{"folder", "", false},
+		{"none", "", false},
 	} {
 		to := at("to")
 		if got := LinkSame(at(row.old), to, []byte(row.data)); got != row.want || got != Exists(to) {
