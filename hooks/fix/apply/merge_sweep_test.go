@@ -87,7 +87,11 @@ func TestApplyAgreesWithGit(t *testing.T) {
 	for _, end := range slices.Sorted(maps.Keys(ends)) {
 		t.Logf("%5d %s", ends[end], end)
 	}
-	for _, want := range []string{"merged", "conflict", "as git", "already", "reverted", "crashed"} {
+	wanted := []string{"merged", "conflict", "as git", "already", "reverted"}
+	if full { // of 100 cases now and then none is one
+		wanted = append(wanted, "crashed")
+	}
+	for _, want := range wanted {
 		if !testing.Short() && !strings.Contains(fmt.Sprint(ends), want) {
 			t.Errorf("no case ended as %q: %v", want, ends)
 		}
