@@ -13,7 +13,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 )
 
-// A file that its reader may not read is named, with what to do.
+// The error about a file that may not be read names it, and says what to do.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	path := project(t, "", map[string]string{})

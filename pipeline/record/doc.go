@@ -45,9 +45,9 @@
 // # Logs
 //
 // A log keeps the last 4 MiB of what a task printed. Where something was left out the file begins with a line that
-// says how many bytes. While a task runs its log can be read from its first output on; beyond 4 MiB it is made anew (renamed into place)
-// once a second, so after a crash the last second of such a log may be missing. The digest in run.json is that of
-// the finished file; output that is left out is not hashed.
+// says how many bytes. While a task runs its log can be read from its first output on; beyond 4 MiB it is made anew
+// (renamed into place) once a second, so after a crash the last second of such a log may be missing. The digest in
+// run.json is that of the finished file; output that is left out is not hashed.
 //
 // # Files of two runs
 //
