@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // stampFormat is the format of the time, in UTC, at the beginning of the name of a run.
@@ -22,11 +20,28 @@ func later(name, now string) bool {
 	return stamp > now
 }
 
-// runPattern matches the ids of runs.
-var runPattern = lazily.Regexp(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`)
+// runForm is the form of the id of a run: 0 stands for a digit, f for a hexadecimal one.
+const runForm = "00000000T000000Z-ffff"
 
 // IsRun reports whether a name in the folder of the runs is that of a run. What has another name there is not ours.
-func IsRun(name string) bool { return runPattern().MatchString(name) }
+func IsRun(name string) bool {
+	if len(name) != len(runForm) {
+		return false
+	}
+	for i := range len(name) {
+		switch c := name[i]; runForm[i] {
+		case '0', 'f':
+			if (c < '0' || c > '9') && (runForm[i] == '0' || c < 'a' || c > 'f') {
+				return false
+			}
+		default:
+			if c != runForm[i] {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // InOrder sorts names that begin with a time, oldest first. A name that is ahead of now comes before all others,
 // because its time is wrong, and as the newest it would hide what is made until then.

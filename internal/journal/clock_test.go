@@ -51,3 +51,28 @@ func TestSteady(t *testing.T) {
 		t.Errorf("a second after %v is %v", now, got)
 	}
 }
+
+func TestIsRun(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"20261121T014000Z-8000":   true,
+		"00000000T999999Z-0af9":   true,
+		"":                        false,
+		"20261121T014000Z-800":    false,
+		"20261121T014000Z-80000":  false,
+		"20261121T014000Z-800g":   false,
+		"20261121T014000Z-800A":   false,
+		"20261121t014000Z-8000":   false,
+		"2026112aT014000Z-8000":   false,
+		"20261121T014000Z_8000":   false,
+		"20261121T014000Z-8000\n": false,
+		"2026112:T014000Z-8000":   false,
+		"20261121T014000Z-80 0":   false,
+		"20261121T014000Z-8é0":    false,
+		"gone-20261121T014000Z":   false,
+	} {
+		if IsRun(name) != want {
+			t.Errorf("%q", name)
+		}
+	}
+}

@@ -82,7 +82,7 @@ func TestLogDigest(t *testing.T) {
 	for _, size := range []int{0, 1, 70_000, logLimit, logLimit + 1, 3 * logLimit} {
 		dir := t.TempDir()
 		check(t, os.Mkdir(filepath.Join(dir, "logs"), 0o700))
-		l := newLog(dir, "", "t")
+		l := newLog(dir, func() string { return "" }, "t")
 		line := []byte(strings.Repeat("0123456789abcde\n", 100))
 		for n := 0; n < size; n += len(line) {
 			_, _ = l.Write(line[:min(len(line), size-n)])

@@ -36,7 +36,7 @@ type Draft struct {
 	Dir string // .async/runs/<id>
 
 	store   *Store
-	before  string // the folder of the newest earlier run with a verdict: files that are the same are links to its files; empty: there is none
+	before  func() string // the folder of the newest earlier run with a verdict: files that are the same are links to its files; empty: there is none
 	began   time.Time
 	clean   cleaner
 	journal *journal.Journal
@@ -57,7 +57,7 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 	if err := folder(s.runs()); err != nil {
 		return nil, err
 	}
-	d := &Draft{store: s, before: s.newest(), began: now, clean: clean}
+	d := &Draft{store: s, before: sync.OnceValue(s.newest), began: now, clean: clean}
 	for at := now; ; at = at.Add(tick) {
 		d.ID = idOf(at)
 		d.Dir = filepath.Join(s.runs(), d.ID)
@@ -73,6 +73,7 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 		_ = os.RemoveAll(d.Dir) // on a full disk every try would leave one more run that never was
 		return nil, err
 	}
+	go d.before() // where there are many runs it takes longer than a quick task, which needs it at its end
 	return d, nil
 }
 

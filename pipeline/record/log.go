@@ -36,30 +36,27 @@ const logEvery = time.Second
 // logEvery and by Finish. A Write never fails, so that a full disk does not stop a task in the middle: Finish returns
 // what was lost. It is safe for concurrent use.
 type LogWriter struct {
-	mu    sync.Mutex
-	path  string
-	rel   string    // path in run.json
-	same  string    // the log of the task in the run before; empty: there is none
-	f     *os.File  // nil before the first output, and when the log is closed
-	done  bool      // the log is closed
-	at    int64     // where the next byte goes in f
-	ring  bool      // f is full and is written over from its beginning
-	total int64     // what the task printed
-	kept  int64     // of a ring: bytes of output in the log as it was made last
-	sum   hash.Hash // of the log; what a ring writes over is not hashed: only Finish hashes the log that is made of it
-	last  bool      // Finish is making the log
-	lost  bool      // its digest is not known
-	timer *time.Timer
-	err   error // of the first write that failed
+	mu     sync.Mutex
+	path   string
+	rel    string        // path in run.json
+	before func() string // the folder of the run before; empty: there is none
+	f      *os.File      // nil before the first output, and when the log is closed
+	done   bool          // the log is closed
+	at     int64         // where the next byte goes in f
+	ring   bool          // f is full and is written over from its beginning
+	total  int64         // what the task printed
+	kept   int64         // of a ring: bytes of output in the log as it was made last
+	sum    hash.Hash     // of the log; what a ring writes over is not hashed: only Finish hashes the log that is made of it
+	last   bool          // Finish is making the log
+	lost   bool          // its digest is not known
+	timer  *time.Timer
+	err    error // of the first write that failed
 }
 
-// newLog returns the writer of the log of a task in the run of a folder; before is that of the run before, if any.
-func newLog(dir, before, task string) *LogWriter {
-	l := &LogWriter{rel: "logs/" + filename.Of(task) + ".log"}
+// newLog returns the writer of the log of a task in the run of a folder; before returns that of the run before, if any.
+func newLog(dir string, before func() string, task string) *LogWriter {
+	l := &LogWriter{rel: "logs/" + filename.Of(task) + ".log", before: before}
 	l.path = filepath.Join(dir, filepath.FromSlash(l.rel))
-	if before != "" {
-		l.same = filepath.Join(before, filepath.FromSlash(l.rel))
-	}
 	return l
 }
 
@@ -82,12 +79,18 @@ func (l *LogWriter) All(p []byte) {
 }
 
 func (l *LogWriter) all(p []byte) {
-	if l.f != nil || l.done || len(p) > logLimit || !recordfile.LinkSame(l.same, l.path, p) {
+	if l.f != nil || l.done || len(p) > logLimit || !l.same(p) {
 		l.write(p)
 		return
 	}
 	l.hash(p)
 	l.total, l.kept, l.done = l.total+int64(len(p)), int64(len(p)), true
+}
+
+// same gives the log of the run before another name, if p is all that it says.
+func (l *LogWriter) same(p []byte) bool {
+	before := l.before()
+	return before != "" && recordfile.LinkSame(filepath.Join(before, filepath.FromSlash(l.rel)), l.path, p)
 }
 
 // Tail returns the last most bytes of what the task has printed so far, less when there is less. After Finish it is

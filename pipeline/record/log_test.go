@@ -213,7 +213,7 @@ func TestReadLogWhileItGrows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	check(t, os.Mkdir(filepath.Join(dir, "logs"), 0o700))
-	w := newLog(dir, "", "t")
+	w := newLog(dir, func() string { return "" }, "t")
 	r := ReadLog(dir, "t")
 	var got, all bytes.Buffer
 	next := func() {

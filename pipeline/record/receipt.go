@@ -48,7 +48,7 @@ func (d *Draft) PutReceipt(r *Receipt) (digest string, err error) {
 	b = append(b, '\n')
 	digest = recordfile.Digest(b)
 	// That of a hit says what the one of the last hit says.
-	if d.before != "" && recordfile.LinkSame(filepath.Join(d.before, name), path, b) {
+	if before := d.before(); before != "" && recordfile.LinkSame(filepath.Join(before, name), path, b) {
 		return digest, nil
 	}
 	if err := recordfile.WriteNew(path, b, false); !errors.Is(err, fs.ErrExist) {

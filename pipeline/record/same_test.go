@@ -119,6 +119,9 @@ func TestSameOutlivesTheRunBefore(t *testing.T) {
 	after := must[*Draft](t)(s.Begin(noon.Add(time.Minute), nil, nil))
 	w.seal(t, after)
 	last := must[*Draft](t)(s.Begin(noon.Add(2*time.Minute), nil, nil))
+	if last.before() != after.Dir {
+		t.Error(last.before())
+	}
 	if gone := must[[]string](t)(s.Prune(func(id string) bool { return id == last.ID })); len(gone) != 2 {
 		t.Fatalf("%q were removed", gone)
 	}

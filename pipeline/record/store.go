@@ -76,16 +76,16 @@ func (s *Store) ids() ([]string, error) {
 	if !ours || err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(s.runs())
+	d, err := os.Open(s.runs())
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, e := range entries {
-		if journal.IsRun(e.Name()) {
-			ids = append(ids, e.Name())
-		}
+	defer func() { _ = d.Close() }() // opened for reading
+	names, err := d.Readdirnames(-1) // os.ReadDir would sort what is put in order below
+	if err != nil {
+		return nil, err
 	}
+	ids := slices.DeleteFunc(names, func(name string) bool { return !journal.IsRun(name) })
 	journal.InOrder(ids, time.Now())
 	return ids, nil
 }
