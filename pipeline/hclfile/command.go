@@ -16,15 +16,13 @@ import (
 // commands reads attributes that are a command, and env.
 type commands struct{ *references }
 
-// command reads run: a list is argv, text is for the shell.
+// command reads an attribute that is a command, as run: a list is argv, text is for the shell.
 func (r *commands) command(a *hcl.Attribute) pipeline.Command {
 	if a == nil {
 		return pipeline.Command{}
 	}
-	const (
-		example = `["program", "argument"]`
-		do      = "Write run = " + example + ` or run = "shell text".`
-	)
+	const example = `["program", "argument"]`
+	do := fmt.Sprintf(`Write %[1]s = %[2]s or %[1]s = "shell text".`, a.Name, example)
 	at := a.Expr.Range()
 	if _, diags := hcl.ExprList(a.Expr); !diags.HasErrors() {
 		items, ok := r.items(a, example)

@@ -75,3 +75,10 @@ task "empty" {
     log = "" # ERROR: log is empty
   }
 }
+task "ready" {
+  run     = ["x"]
+  service = true
+  ready {
+    command = "" # ERROR: command is empty: Write command = ["program", "argument"] or command = "shell text"
+  }
+}
