@@ -76,7 +76,7 @@ func healRun(prog *program, f healFlags, drawn bool, args []string) error {
 	}
 	c = run.WithRecordedArgs(c, sealed.Tasks)
 	sweep(prog, store)
-	stop := prog.Listen(func(syscall.Signal) { noteHealingEnds(prog) })
+	stop := prog.Listen(func(syscall.Signal) { noteHealingEnds(prog, c) })
 	defer stop.Stop()
 	defer prog.JobControl().End()
 	screen, live, shown := healingScreen(prog, prog.Results(), drawn)

@@ -138,7 +138,7 @@ func (p *runCall) record(stop *console.Interrupt) (*record.Sealed, error) {
 			if !p.drawn {
 				prog.Out.Flush() // whether anybody reads is part of the verdict
 			}
-			told := func(syscall.Signal) { noteHealingEnds(prog) }
+			told := func(syscall.Signal) { noteHealingEnds(prog, p.config) }
 			if p.flags.rounds != nil && p.flags.noHeal {
 				told = func(syscall.Signal) {}
 			}
@@ -262,9 +262,14 @@ func (p *runCall) hooked(sealed *record.Sealed) bool {
 	})
 }
 
-// noteHealingEnds is told the first signal while hooks work: it ends the hooks only.
-func noteHealingEnds(prog *program) {
-	prog.Messages().Notice("stopping the fix; once more to leave at once\nwhat an agent has changed so far is kept as a rescue patch")
+// noteHealingEnds is told the first signal while the hooks of a configuration work: it ends the hooks only.
+func noteHealingEnds(prog *program, c *pipeline.Config) {
+	asksAgent := func(h pipeline.Hook) bool { return h.Agent != nil }
+	if slices.ContainsFunc(c.Tasks, func(t *pipeline.Task) bool { return slices.ContainsFunc(t.OnFail, asksAgent) }) {
+		prog.Messages().Notice("stopping the fix; once more to leave at once\nwhat an agent has changed so far is kept as a rescue patch")
+		return
+	}
+	prog.Messages().Notice("stopping the on_fail \"run\" at work, not those after it; once more to leave at once")
 }
 
 // healingMode returns what run.json says about fixes.
