@@ -27,6 +27,9 @@ type Config struct {
 	Secrets     []Secret // every value that must never be written anywhere
 	Warnings    []Error  // faults that do not stop a run
 
+	Filesets []string `json:"-"` // patterns that fileset() was asked for anywhere, relative to the root
+	Asked    []string `json:"-"` // files that file() and filesha256() were asked for anywhere, whether they are there or not
+
 	places map[string]int // of Tasks by name, see Index
 }
 
@@ -100,6 +103,8 @@ type Task struct {
 	Tools       []Tool        `json:",omitempty"` // sorted by name
 	Outputs     []string      // globs
 	Reads       []string      // files that file functions of this task read: inputs too; relative to the root, sorted
+	Filesets    []string      `json:"-"` // patterns that fileset() was asked for in what defines it, relative to the root, sorted
+	Asked       []string      `json:"-"` // files that file() and filesha256() were asked for in what defines it, for_each too, whether they are there or not
 	Seen        []string      `json:"-"` // with Auto: patterns of what it read the last times it passed; empty before cache.Know
 	Programs    []string      `json:"-"` // files of the project that its command runs or its tools name, relative to the root, sorted; empty before cache.Know
 	Timeout     time.Duration // of the whole task, all attempts included; 0 means none

@@ -14,6 +14,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 )
 
@@ -108,16 +109,24 @@ func ignoredOf(ctx context.Context, repo *git.Repo, root string, paths []string)
 	return ignored, err
 }
 
-// definingFiles returns PIPELINE.hcl, what it includes and what gives it values, relative to the real path of the root, as far as they are
-// in it.
+// definingFiles returns PIPELINE.hcl in both forms, what it includes and what gives it values, relative to the real path
+// of the root, as far as they are in it.
 func definingFiles(prog *program, c *pipeline.Config, root string) (all []string) {
 	for _, file := range append(c.Files(), prog.VarFiles...) {
 		at, err := prog.Path(file)
 		if err == nil {
 			at, err = filepath.EvalSymlinks(at)
 		}
-		if rel, ok := files.InRoot(root, at); err == nil && ok {
-			all = append(all, rel)
+		rel, ok := files.InRoot(root, at)
+		if err != nil || !ok {
+			continue
+		}
+		all = append(all, rel)
+		switch dir, name := path.Split(rel); name {
+		case hclfile.Name:
+			all = append(all, dir+hclfile.NameJSON)
+		case hclfile.NameJSON:
+			all = append(all, dir+hclfile.Name)
 		}
 	}
 	return all

@@ -77,11 +77,11 @@ func NewFolder(path string) string { return path + newFolder }
 // newFolder is at the end of no clean path.
 const newFolder = "/."
 
-// Concerns reports whether a change of a file that no task makes may affect one of tasks. ignored is the topmost folder,
-// or the file itself, that git ignores; empty if it does not. What is ignored is an input only where a pattern names it
-// or a folder in it.
-func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
-	concerns := false
+// Concerns reports whether a change of a file that no task makes may affect one of tasks, or what a file function of c
+// gives. ignored is the topmost folder, or the file itself, that git ignores; empty if it does not. What is ignored is an
+// input only where a pattern names it or a folder in it.
+func Concerns(c *pipeline.Config, tasks []*pipeline.Task, path, ignored string) bool {
+	concerns := Defines(c, path)
 	for _, t := range tasks {
 		of := scopeOf(t)
 		if name := strings.TrimSuffix(path, newFolder); files.Matches(of.Makes, name) && !files.OnPurpose(of.In, of.Makes, name) {
@@ -98,9 +98,20 @@ func Concerns(tasks []*pipeline.Task, path, ignored string) bool {
 	return concerns
 }
 
-// sees returns what a task with inputs reads: its inputs, its dotenv files, and its programs that the project has.
+// Defines reports whether a file function of c may give something else after a change of a path.
+func Defines(c *pipeline.Config, path string) bool {
+	asked := askedFor(c.Filesets, c.Asked)
+	if dir, folder := strings.CutSuffix(path, "/"); folder {
+		return slices.ContainsFunc(asked, func(p files.Pattern) bool { return p.MayMatchIn(dir) })
+	}
+	return files.Matches(asked, path)
+}
+
+// sees returns what a task with inputs reads: its inputs, its dotenv files, its programs that the project has, and what
+// its definition was made of.
 func sees(t *pipeline.Task) files.Scope {
 	of := scopeOf(t)
+	of.In = append(of.In, askedFor(t.Filesets, t.Asked)...)
 	for _, p := range files.ParseAll(t.Seen) {
 		if p.Plain { // it may be a folder, of which only the name was read
 			p = files.Exactly(p.Folder)
@@ -114,6 +125,15 @@ func sees(t *pipeline.Task) files.Scope {
 		of.In = append(of.In, files.Exactly(p))
 	}
 	return of
+}
+
+// askedFor returns patterns of filesets, and of files that were asked for.
+func askedFor(filesets, asked []string) []files.Pattern {
+	all := files.ParseAll(filesets)
+	for _, name := range asked {
+		all = append(all, files.Exactly(name))
+	}
+	return all
 }
 
 // Know fills in what Affected and Concerns ask of tasks: the programs that the project has, and of tasks with

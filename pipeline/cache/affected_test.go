@@ -44,6 +44,36 @@ func TestAffected(t *testing.T) {
 	}
 }
 
+// What a file function found, or looked for in vain, affects the task that it defines, also where it is gone by now.
+func TestDefines(t *testing.T) {
+	t.Parallel()
+	tasks := []*pipeline.Task{
+		{Name: "set", Dir: ".", Inputs: []string{"src/*"}, Filesets: []string{"data/*"}},
+		{Name: "file", Dir: ".", Inputs: []string{"src/*"}, Asked: []string{"opt[1]"}},
+		{Name: "each", Dir: ".", Inputs: []string{"src/*"}},
+	}
+	c := &pipeline.Config{Tasks: tasks, Filesets: []string{"data/*", "each/*"}, Asked: []string{"opt[1]"}}
+	for path, want := range map[string]string{
+		"data/gone": "map[set:data/gone changed]",
+		"data/":     "map[set:data/ changed]",
+		"data/a/b":  "map[]",
+		"opt[1]":    "map[file:opt[1] changed]",
+		"opt1":      "map[]",
+		"each/new":  "map[]", // it makes another task
+	} {
+		if got := fmt.Sprint(Affected(c, tasks, []string{path}, nil, false)); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+		defines := want != "map[]" || path == "each/new"
+		if Defines(c, path) != defines || Concerns(c, tasks[2:], path, "") != defines {
+			t.Errorf("%s defines tasks: %v", path, !defines)
+		}
+	}
+	if !Defines(c, "each/") || Defines(c, "other/") {
+		t.Error("a folder")
+	}
+}
+
 // The programs of a task are those that the cache would count, and those that its command names, there or not.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
@@ -124,7 +154,7 @@ func TestConcerns(t *testing.T) {
 		{"gen/other", "", true},
 		{"gen/other", "gen", false},
 	} {
-		if got := Concerns(tasks, tt.path, tt.ignored); got != tt.want {
+		if got := Concerns(&pipeline.Config{}, tasks, tt.path, tt.ignored); got != tt.want {
 			t.Errorf("%s, %q ignored: %v", tt.path, tt.ignored, got)
 		}
 	}
@@ -133,7 +163,7 @@ func TestConcerns(t *testing.T) {
 		{Name: "declared", Dir: ".", Inputs: []string{"**"}, Outputs: []string{"src/made/**", "flat/*"}},
 	}
 	for path, want := range map[string]bool{"src/new": true, "looked/for": true, "src/new/deep": false, "new": false, "src/made": false, "flat/made": false} {
-		if got := Concerns(auto, NewFolder(path), ""); got != want {
+		if got := Concerns(&pipeline.Config{}, auto, NewFolder(path), ""); got != want {
 			t.Errorf("a new folder %s: %v", path, got)
 		}
 		if got := Affected(&pipeline.Config{}, auto, []string{NewFolder(path)}, nil, true); want && (len(got) != 1 || got["listed"] == "") {
@@ -141,11 +171,11 @@ func TestConcerns(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]bool{"src/a": true, "src/a/": true, "src/a/b": false, "src/a/b/": false, "looked/for": true, "looked/": true, "looked/for/a": false, "looked/for/a/": false} {
-		if got := Concerns(auto[:1], path, ""); got != want {
+		if got := Concerns(&pipeline.Config{}, auto[:1], path, ""); got != want {
 			t.Errorf("%s of what was seen: %v", path, got)
 		}
 	}
-	if Concerns(tasks[:1], "a", "") {
+	if Concerns(&pipeline.Config{}, tasks[:1], "a", "") {
 		t.Error("a change concerns a task without inputs")
 	}
 }

@@ -46,6 +46,9 @@ task "plain" {
 		if got := strings.Join(c.Task(name).Reads, " "); got != want {
 			t.Errorf("%s reads %q, want %q", name, got, want)
 		}
+		if got := strings.Join(c.Task(name).Asked, " "); got != want {
+			t.Errorf("%s asked for %q, want %q", name, got, want)
+		}
 	}
 	a, b := c.Task(`each["a"]`).Env[0], c.Task(`each["b"]`).Env[0]
 	if !slices.Equal(a.Secrets, []string{"A_TOKEN"}) || a.Missing != nil || !slices.Equal(b.Missing, []string{"B_TOKEN"}) {

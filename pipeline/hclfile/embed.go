@@ -24,7 +24,10 @@ func embed(c *pipeline.Config, name, folder string) {
 	for _, t := range c.Tasks {
 		t.Name, t.Base, t.DependsOn = named(t.Name), named(t.Base), each(t.DependsOn, named)
 		t.Dir, t.Dotenv, t.Reads = at(t.Dir), each(t.Dotenv, at), each(t.Reads, at)
+		t.Filesets, t.Asked = each(t.Filesets, at), each(t.Asked, at)
 		slices.Sort(t.Reads)
+		slices.Sort(t.Filesets)
+		slices.Sort(t.Asked)
 		t.Inputs, t.Outputs = each(t.Inputs, glob), each(t.Outputs, glob)
 		t.Scratch.Include, t.Scratch.Exclude = each(t.Scratch.Include, glob), each(t.Scratch.Exclude, glob)
 		t.PassEnv = union(c.PassEnv, t.PassEnv)
@@ -56,6 +59,7 @@ func embed(c *pipeline.Config, name, folder string) {
 		j.Name, j.Tasks = named(j.Name), each(j.Tasks, named)
 	}
 	c.Empty = each(c.Empty, named)
+	c.Filesets, c.Asked = each(c.Filesets, at), each(c.Asked, at)
 	c.Included = each(append([]string{filepath.Base(c.File)}, c.Included...), at)
 }
 

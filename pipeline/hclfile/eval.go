@@ -25,6 +25,7 @@ type evaluator struct {
 	root    cty.Value // path.root
 	funcs   map[string]function.Function
 	touched uses          // what the evaluation in progress asked for
+	ever    uses          // what all evaluations asked file functions for
 	rounds  *guard.Rounds // of the loops
 	way     []string      // the locals in progress
 	inst    instance      // the task in progress
@@ -34,13 +35,19 @@ type evaluator struct {
 type uses struct {
 	secrets map[string]bool // names given to secret()
 	files   map[string]bool // what file functions read, relative to the root
+	sets    map[string]bool // patterns that fileset() was asked for, relative to the root
+	asked   map[string]bool // names that file() and filesha256() were asked for, whether there is such a file or not
 }
 
-func newUses() uses { return uses{secrets: make(map[string]bool), files: make(map[string]bool)} }
+func newUses() uses {
+	return uses{make(map[string]bool), make(map[string]bool), make(map[string]bool), make(map[string]bool)}
+}
 
 func (u uses) add(more uses) {
 	maps.Copy(u.secrets, more.secrets)
 	maps.Copy(u.files, more.files)
+	maps.Copy(u.sets, more.sets)
+	maps.Copy(u.asked, more.asked)
 }
 
 // A local is one entry of a locals block, evaluated when it is first needed.
@@ -74,8 +81,8 @@ func newEvaluator(r *report, root string, all *reading) *evaluator {
 	e := &evaluator{
 		report: r, secrets: all.secrets.of(r.src), totals: &all.totals, env: all.o.Env, root: cty.StringVal(root),
 		rounds:  new(guard.Rounds),
-		touched: newUses(),
-		vars:    make(map[string]*variable), locals: make(map[string]*local),
+		touched: newUses(), ever: newUses(),
+		vars: make(map[string]*variable), locals: make(map[string]*local),
 	}
 	e.funcs = e.functions(root)
 	return e

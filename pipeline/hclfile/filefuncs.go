@@ -80,6 +80,7 @@ func (r *evaluator) readFunc(
 			if err != nil {
 				return cty.NilVal, function.NewArgError(0, err)
 			}
+			r.touched.asked[name], r.ever.asked[name] = true, true
 			v, err := once(seen, name, find)
 			if err != nil {
 				return cty.NilVal, function.NewArgError(0, err)
@@ -105,10 +106,16 @@ func (r *evaluator) fileSetFunc(f *files) function.Function {
 				return cty.NilVal, function.NewArgErrorf(0,
 					"the pattern cannot be secret: what it finds is recorded as input")
 			}
-			names, err := once(f.sets, args[0].AsString(), f.match)
+			pattern := args[0].AsString()
+			names, err := once(f.sets, pattern, f.match)
 			if err != nil {
 				return cty.NilVal, function.NewArgError(0, err)
 			}
+			pattern, _, _ = cleanGlob(pattern)
+			if strings.HasPrefix(pattern, "!") { // which takes away in a list of patterns
+				pattern = `\` + pattern
+			}
+			r.touched.sets[pattern], r.ever.sets[pattern] = true, true
 			all := make([]cty.Value, 0, len(names))
 			for _, name := range names {
 				r.touched.files[name] = true

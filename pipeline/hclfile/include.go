@@ -114,6 +114,12 @@ func (r *includer) include(b *block, entries map[string]hcl.Range) *decoder {
 	for file := range r.touched.files {
 		s.touched.files[up+file] = true
 	}
+	for pattern := range r.touched.sets {
+		s.touched.sets[up+pattern] = true
+	}
+	for file := range r.touched.asked {
+		s.touched.asked[up+file] = true
+	}
 	r.touched = outer
 	src, ok := r.read(s, b.nameAt)
 	if !ok {

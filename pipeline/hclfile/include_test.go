@@ -358,6 +358,31 @@ func TestFilesInValuesForIncludes(t *testing.T) {
 	}
 }
 
+// What file functions looked for is known of each task and of the whole, from the root, also where they found nothing.
+func TestAskedFiles(t *testing.T) {
+	t.Parallel()
+	inner := "variable \"v\" {\n}\ntask \"in\" {\n  run = [\"echo\", var.v, try(file(\"./gone[1]\"), \"\")]\n  env = { N = join(\" \", fileset(\"*.c\")) }\n}\n"
+	c, err := tree(t, map[string]string{
+		"PIPELINE.hcl": "locals {\n  all = fileset(\"./!data/{a,b}/**\")\n}\ntask \"local\" {\n  run = concat([\"x\"], local.all)\n}\n" +
+			"task \"each\" {\n  for_each = fileset(\"each/*\")\n  run      = [\"x\"]\n}\ntask \"not\" {\n  run = [\"x\"]\n}\n" +
+			"include \"a/b/PIPELINE.hcl\" {\n  name      = \"b\"\n  variables = { v = join(\" \", concat(fileset(\"up/*\"), [try(file(\"none\"), \"\")])) }\n}\n",
+		"a/b/PIPELINE.hcl": inner, "each/one": "",
+	}, hclfile.Options{})
+	check(t, err)
+	for name, want := range map[string][2][]string{
+		"local": {{`\!data/{a,b}/**`}, nil}, `each["each/one"]`: {{"each/*"}, nil}, "not": {},
+		"b:in": {{"a/b/*.c", "up/*"}, {"a/b/gone[1]", "none"}},
+	} {
+		if diff := cmp.Diff(want, [2][]string{c.Task(name).Filesets, c.Task(name).Asked}, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	want := [2][]string{{"a/b/*.c", `\!data/{a,b}/**`, "each/*", "up/*"}, {"a/b/gone[1]", "none"}}
+	if diff := cmp.Diff(want, [2][]string{c.Filesets, c.Asked}); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Both files in JSON say what they say in HCL.
 func TestIncludeInJSON(t *testing.T) {
 	t.Parallel()

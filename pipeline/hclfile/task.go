@@ -90,6 +90,7 @@ func (r *tasks) task(b *block, d *declared) *pipeline.Task {
 	t.Service = r.service(b)
 	r.agentWork(b, t)
 	t.Reads = slices.Sorted(maps.Keys(r.touched.files))
+	t.Filesets, t.Asked = slices.Sorted(maps.Keys(r.touched.sets)), slices.Sorted(maps.Keys(r.touched.asked))
 	if a := b.attrs["outputs"]; a != nil && t.Agent == nil && t.HasInputs() && !t.Cache.Disabled {
 		r.claims = append(r.claims, claim{t, a.Range, r.report})
 	}

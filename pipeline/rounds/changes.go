@@ -65,7 +65,9 @@ func (w *Watch) take(c watch.Changes) {
 		return
 	}
 	w.extra = 0
-	w.redefined = w.redefined || slices.ContainsFunc(c.Paths, func(p string) bool { return slices.Contains(w.files, p) })
+	w.redefined = w.redefined || slices.ContainsFunc(c.Paths, func(p string) bool {
+		return slices.Contains(w.files, p) || cache.Defines(w.config, p)
+	})
 	w.begin(c)
 	if w.cancel != nil && (c.Lost || w.hasOpenService() || len(cache.Affected(w.config, w.current, c.Paths, w.files, true)) > 0) {
 		w.cancel()
@@ -189,11 +191,11 @@ func (w *Watch) concerning(paths []string) (all []string) {
 			p = cache.NewFolder(dir)
 		} else if _, err := os.Lstat(filepath.Join(w.Root, filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
 			p += "/" // it may have been a folder
-			if cache.Concerns(w.tasks, strings.TrimSuffix(p, "/"), "") {
+			if cache.Concerns(w.config, w.tasks, strings.TrimSuffix(p, "/"), "") {
 				p = strings.TrimSuffix(p, "/")
 			}
 		}
-		if cache.Concerns(w.tasks, p, "") {
+		if cache.Concerns(w.config, w.tasks, p, "") {
 			asked = append(asked, p)
 		}
 	}
@@ -202,7 +204,7 @@ func (w *Watch) concerning(paths []string) (all []string) {
 	}
 	ignored := w.ignored(asked)
 	for _, p := range asked {
-		if at := ignored[p]; at == "" || cache.Concerns(w.tasks, p, at) {
+		if at := ignored[p]; at == "" || cache.Concerns(w.config, w.tasks, p, at) {
 			all = append(all, p)
 		}
 	}
@@ -248,8 +250,9 @@ func (w *Watch) watchAnew(paths []string) {
 	}
 }
 
-// patterns returns the inputs of all tasks, and what they were seen to read. w.mu is locked.
+// patterns returns the inputs of all tasks, what they were seen to read, and what file functions asked for. w.mu is locked.
 func (w *Watch) patterns() (all []string) {
+	all = slices.Concat(w.config.Filesets, w.config.Asked)
 	for _, t := range w.config.Tasks {
 		all = slices.Concat(all, t.Inputs, t.Seen)
 	}
