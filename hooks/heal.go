@@ -93,7 +93,7 @@ func (e *Engine) heal(
 	j := &job{
 		Engine: e, walk: w, hook: hook, draft: d, created: timestamp.Now(),
 		failure: failedtask.Read(failedtask.Failure{
-			Config: e.Config, Run: run, Ended: ended, Task: t, RunTask: e.RunTask, Clean: e.Redact.String,
+			Config: e.Config, Run: run, Ended: ended, Task: t, RunTask: e.RunTask, Define: e.Define, Clean: e.Redact.String,
 		}),
 		log: &progress.Log{Clean: e.Redact.String, Journal: d.Event, Watch: func(text string, left time.Duration) {
 			if e.Observer.Step != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks"
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/leftovers"
 	"github.com/async-pipeline/async-pipeline/internal/git"
@@ -39,6 +40,14 @@ func healingScreen(prog *program, screen *view.Screen, drawn bool) (above *view.
 	return above, live, t.Close
 }
 
+// definition returns what reads the PIPELINE.hcl of another folder as if it were that of c.
+func definition(prog *program, c *pipeline.Config) failedtask.Define {
+	return func(dir string) (*pipeline.Config, error) {
+		got, _, err := prog.ReadAs(filepath.Join(dir, filepath.Base(c.File)), c.Root)
+		return got, err
+	}
+}
+
 // newEngine returns the engine that answers the failures of a run. It shows what it does on screen and, if there is
 // one, in the live view.
 func newEngine(prog *program, c *pipeline.Config, s *record.Sealed, screen *view.Screen, live *view.Live, f healFlags, tier sandbox.Tier) (*hooks.Engine, error) {
@@ -49,6 +58,7 @@ func newEngine(prog *program, c *pipeline.Config, s *record.Sealed, screen *view
 	return &hooks.Engine{
 		Config: c, Store: record.At(c.Root), Redact: prog.Secrets, Environ: prog.Environ, Cache: cache, Bin: &prog.bin,
 		RunTask: taskRunner(prog, c).RunTask,
+		Define:  definition(prog, c),
 		Agents:  prog.Agents(c),
 		Tier:    tier, CI: f.ci, Asked: f.asked,
 		Observer: hooks.Observer{

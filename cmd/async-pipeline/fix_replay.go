@@ -88,7 +88,7 @@ func replayFix(prog *program, f healFlags, asJSON bool, args []string) error {
 	r, err := console.Await(stop, func() (*replay.Result, error) {
 		return replay.Run(stop.Ctx, replay.Request{
 			Config: c, Store: store, Redact: prog.Secrets, Environ: prog.Environ, Cache: cache, Bin: &prog.bin,
-			RunTask: taskRunner(prog, c).RunTask, Tier: tier,
+			RunTask: taskRunner(prog, c).RunTask, Define: definition(prog, c), Tier: tier,
 			Run: sealed, Fix: p, Rebuild: native.Rebuild,
 		})
 	})

@@ -29,6 +29,10 @@ type RunTask func(
 	ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer,
 ) (record.Task, error)
 
+// Define reads the PIPELINE.hcl in a folder, with what it includes and what its file functions ask for, as if the folder
+// were the root. An error is a fault of those files.
+type Define func(dir string) (*pipeline.Config, error)
+
 // A Failure is a failed task of a sealed run, with how it failed. Nothing changes it once Read returned it.
 type Failure struct {
 	Config  *pipeline.Config
@@ -36,6 +40,7 @@ type Failure struct {
 	Ended   *record.Task   // the task's row of Run
 	Task    *pipeline.Task // the same task in Config
 	RunTask RunTask
+	Define  Define              // nil: the definition stays as it is, whatever a patch changes
 	Clean   func(string) string // removes secrets
 
 	Signature testreport.Signature // failing tests include those of Reports

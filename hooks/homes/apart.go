@@ -57,7 +57,7 @@ func (h *Homes) FreshCaches() (c Caches, err error) {
 	if h.noLayers == nil {
 		return h.over()
 	}
-	if c.Dir, err = h.throwAway("caches"); err != nil {
+	if c.Dir, err = h.ThrowAway("caches"); err != nil {
 		return c, err
 	}
 	return c, makeCaches(c.Dir)

@@ -25,7 +25,7 @@ func TestApart(t *testing.T) { //nolint:paralleltest // it changes the working d
 	for _, places := range []Places{at.Apart("a"), at.Apart(`b["x"]`), at} {
 		h := &Homes{Places: places, Task: &pipeline.Task{}, Box: sandbox.Box{Tier: sandbox.None}}
 		fixtest.Check(t, h.Open(root))
-		if _, err := h.throwAway("home"); err != nil {
+		if _, err := h.ThrowAway("home"); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, h)

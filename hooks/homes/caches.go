@@ -76,7 +76,7 @@ func (h *Homes) layer() error {
 	if h.Box.Tier != sandbox.View {
 		return nil
 	}
-	temp, err := h.throwAway("caches")
+	temp, err := h.ThrowAway("caches")
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (h *Homes) layer() error {
 // over makes caches that show those of below, the latest first, and the person's. What is written to them goes with
 // the hook.
 func (h *Homes) over(below ...Caches) (c Caches, err error) {
-	if c.Dir, err = h.throwAway("caches"); err != nil {
+	if c.Dir, err = h.ThrowAway("caches"); err != nil {
 		return c, err
 	}
 	if err := errors.Join(makeCaches(c.Dir), scratch.Folder(c.work()), os.Mkdir(c.empty(), 0o700)); err != nil {
@@ -188,7 +188,7 @@ func (h *Homes) ThrowAwayCaches(ctx context.Context, check Caches, since time.Ti
 	if h.noLayers == nil {
 		return h.over(check)
 	}
-	if c.Dir, err = h.throwAway("caches"); err != nil {
+	if c.Dir, err = h.ThrowAway("caches"); err != nil {
 		return c, err
 	}
 	return c, h.copyCaches(ctx, check.Dir, c.Dir, since)

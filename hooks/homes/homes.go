@@ -117,7 +117,7 @@ func (h *Homes) hold() error {
 			err = h.clear()
 		}
 		if err == nil {
-			h.held, err = h.throwAway(heldKind)
+			h.held, err = h.ThrowAway(heldKind)
 		}
 		if !errors.Is(err, fs.ErrNotExist) || n == holds {
 			return err
@@ -131,8 +131,8 @@ func Inside(path, dir string) bool {
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
-// throwAway makes an empty folder. Close removes it, or the next runner, if this one is killed.
-func (h *Homes) throwAway(kind string) (string, error) {
+// ThrowAway makes an empty folder. Close removes it, or the next runner, if this one is killed.
+func (h *Homes) ThrowAway(kind string) (string, error) {
 	if h.throws == nil {
 		h.throws = map[string]int{}
 	}
@@ -185,7 +185,7 @@ func (h *Homes) opens(base *scratch.Base, c *scratch.Copy) error {
 // CheckBox returns the box for checks in a copy. HOME is the person's, and can only be read.
 func (h *Homes) CheckBox(base *scratch.Base, c *scratch.Copy, caches Caches) (sandbox.Box, error) {
 	box := h.Box
-	tmp, err := h.throwAway("tmp")
+	tmp, err := h.ThrowAway("tmp")
 	if err != nil {
 		return box, h.explain(err)
 	}
@@ -205,7 +205,7 @@ func (h *Homes) AgentBox(base *scratch.Base, c *scratch.Copy, caches Caches, fil
 	if err != nil {
 		return box, err
 	}
-	box.Home, err = h.throwAway("home")
+	box.Home, err = h.ThrowAway("home")
 	box.Write = append(box.Write, box.Home)
 	box.Env = append(h.cacheEnv(caches.Dir), gitEnv(filters)...)
 	return box, h.explain(err)

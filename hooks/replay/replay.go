@@ -41,6 +41,7 @@ type Request struct {
 	Cache   string       // the person's cache folder for this program
 	Bin     *scratch.Bin // as an Engine's
 	RunTask failedtask.RunTask
+	Define  failedtask.Define
 	Tier    sandbox.Tier // asked for on the command line; empty: as it was then
 
 	Run     *record.Sealed
@@ -162,7 +163,7 @@ func (q Request) prepare() (*replay, error) {
 		return nil, err
 	}
 	return &replay{Request: q, saved: saved, hook: hook, failure: failedtask.Read(failedtask.Failure{
-		Config: q.Config, Run: q.Run, Ended: ended, Task: t, RunTask: q.RunTask, Clean: q.Redact.String,
+		Config: q.Config, Run: q.Run, Ended: ended, Task: t, RunTask: q.RunTask, Define: q.Define, Clean: q.Redact.String,
 	})}, nil
 }
 

@@ -78,7 +78,7 @@ func (q *Request) touches(t *pipeline.Task) bool {
 	if t.Agent == nil && len(t.Inputs) == 0 {
 		return true
 	}
-	inputs, outputs := files.ParseAll(t.Inputs), files.ParseAll(t.Outputs)
+	inputs, outputs := slices.Concat(files.ParseAll(t.Inputs), files.AskedFor(t.Filesets, t.Asked)), files.ParseAll(t.Outputs)
 	for _, p := range slices.Concat(t.Reads, t.Dotenv) {
 		inputs = append(inputs, files.Exactly(p))
 	}

@@ -165,8 +165,15 @@ func (q *verification) verify(ctx context.Context) Result {
 		Checks: fix.Verification{Proposed: []fix.Check{}, OriginalChecks: []fix.Check{}},
 	}
 	back := checks.Restore(q.Changes)
-	p := part{name: "proposed", what: "the patch", changes: q.Changes, tasks: q.tasks(true)}
-	o := part{name: "original", what: "with the original checks", changes: back, tasks: q.tasks(false), checks: checkFiles{checks}}
+	p := part{name: "proposed", what: "the patch", changes: q.Changes}
+	o := part{name: "original", what: "with the original checks", changes: back, checks: checkFiles{checks}}
+	var err error
+	if p.tasks, err = q.defined(q.Changes, q.tasks(true)); err == nil {
+		o.tasks, err = q.defined(q.original(back), q.tasks(false))
+	}
+	if err != nil {
+		return q.undefined(r, err)
+	}
 	proposed, original := q.both(ctx, p, o)
 	r.Checks.SideBySide = proposed != nil && original != nil && len(original.checks) > 0
 	if proposed == nil {
@@ -255,7 +262,7 @@ func (q *verification) askGo(ctx context.Context, p part) (o *outcome, why fix.R
 	if argv == nil || len(q.Failure.Task.Run.Shell.Secrets) > 0 {
 		return &outcome{}, fix.Reason{}
 	}
-	asks := *q.Failure.Task
+	asks := *p.tasks[len(p.tasks)-1]
 	asks.Run = pipeline.Command{}
 	for _, arg := range argv {
 		asks.Run.Argv = append(asks.Run.Argv, pipeline.Text{Value: arg})
@@ -263,7 +270,7 @@ func (q *verification) askGo(ctx context.Context, p part) (o *outcome, why fix.R
 	if own := q.Failure.Task.Run.Argv; own != nil { // they know their secrets
 		asks.Run.Argv = append(asks.Run.Argv[:len(argv)-len(own)+2], own[2:]...)
 	}
-	p.name, p.what, p.tasks = "by-name", "the failed tests by name", q.tasks(false)
+	p.name, p.what, p.tasks = "by-name", "the failed tests by name", slices.Clone(p.tasks)
 	p.tasks[len(p.tasks)-1] = &asks
 	o = q.twice(ctx, p, q.copy(ctx, p))
 	for i := range o.checks {

@@ -100,7 +100,7 @@ func Concerns(c *pipeline.Config, tasks []*pipeline.Task, path, ignored string) 
 
 // Defines reports whether a file function of c may give something else after a change of a path.
 func Defines(c *pipeline.Config, path string) bool {
-	asked := askedFor(c.Filesets, c.Asked)
+	asked := files.AskedFor(c.Filesets, c.Asked)
 	if dir, folder := strings.CutSuffix(path, "/"); folder {
 		return slices.ContainsFunc(asked, func(p files.Pattern) bool { return p.MayMatchIn(dir) })
 	}
@@ -111,7 +111,7 @@ func Defines(c *pipeline.Config, path string) bool {
 // its definition was made of.
 func sees(t *pipeline.Task) files.Scope {
 	of := scopeOf(t)
-	of.In = append(of.In, askedFor(t.Filesets, t.Asked)...)
+	of.In = append(of.In, files.AskedFor(t.Filesets, t.Asked)...)
 	for _, p := range files.ParseAll(t.Seen) {
 		if p.Plain { // it may be a folder, of which only the name was read
 			p = files.Exactly(p.Folder)
@@ -125,15 +125,6 @@ func sees(t *pipeline.Task) files.Scope {
 		of.In = append(of.In, files.Exactly(p))
 	}
 	return of
-}
-
-// askedFor returns patterns of filesets, and of files that were asked for.
-func askedFor(filesets, asked []string) []files.Pattern {
-	all := files.ParseAll(filesets)
-	for _, name := range asked {
-		all = append(all, files.Exactly(name))
-	}
-	return all
 }
 
 // Know fills in what Affected and Concerns ask of tasks: the programs that the project has, and of tasks with

@@ -28,9 +28,9 @@ type decoder struct {
 }
 
 func newDecoder(r *report, s *source, all *reading) *decoder {
-	c := &pipeline.Config{File: s.abs, Root: filepath.Dir(s.abs)}
+	c := &pipeline.Config{File: all.shown(s.abs), Root: all.shown(filepath.Dir(s.abs))}
 	c.Name = filepath.Base(c.Root)
-	values := &reader{newEvaluator(r, c.Root, all)}
+	values := &reader{newEvaluator(r, filepath.Dir(s.abs), c.Root, all)}
 	refs := &references{
 		reader: values, tasks: make(map[string]*declared), included: make(map[string]*declared),
 		agents: make(map[string]*declared),

@@ -77,14 +77,15 @@ type outcome struct {
 	ok bool // false: the fault has been reported
 }
 
-func newEvaluator(r *report, root string, all *reading) *evaluator {
+// newEvaluator returns the evaluator of a file in a folder; root is what it sees as path.root.
+func newEvaluator(r *report, dir, root string, all *reading) *evaluator {
 	e := &evaluator{
 		report: r, secrets: all.secrets.of(r.src), totals: &all.totals, env: all.o.Env, root: cty.StringVal(root),
 		rounds:  new(guard.Rounds),
 		touched: newUses(), ever: newUses(),
 		vars: make(map[string]*variable), locals: make(map[string]*local),
 	}
-	e.funcs = e.functions(root)
+	e.funcs = e.functions(dir)
 	return e
 }
 

@@ -88,6 +88,7 @@ func (r *evaluator) readFunc(
 			r.touched.files[name] = true
 			if to := f.behind(name); to != name { // a link: what it leads to is read as well
 				r.touched.files[to] = true
+				r.touched.asked[to], r.ever.asked[to] = true, true
 			}
 			return cty.StringVal(v), nil
 		},

@@ -44,6 +44,9 @@ type Options struct {
 	VarFiles []string
 	// Env is the environment, for env(), secret() and ASYNC_PIPELINE_VAR_NAME; nil is an empty one.
 	Env func(string) (string, bool)
+	// Root is the absolute path of the folder that the file is taken to be in, where that is not the one that has it:
+	// path.root, and Root and File of the configuration, are of this folder. Files are read where the file is.
+	Root string
 }
 
 // Find returns the absolute path of the nearest PIPELINE.hcl or PIPELINE.hcl.json, from dir upwards, or ErrNotFound.
@@ -130,6 +133,7 @@ func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
 		o.Env = func(string) (string, bool) { return "", false }
 	}
 	all := newReading(o)
+	all.dir = filepath.Dir(abs)
 	d := all.decode(&source{path: path, abs: abs, vars: o.Vars}, src)
 	if d != nil {
 		d.tasks.overlaps()

@@ -27,6 +27,7 @@ const (
 // A reading is what the files of one call of Load share.
 type reading struct {
 	o       Options
+	dir     string // of the root file
 	secrets *secrets
 	reports []*report // of all files, the root file's first
 	sources []*source // files that are included, in the order in which they were read
@@ -41,6 +42,14 @@ type totals struct {
 	instances int  // of all tasks so far
 	edges     int  // references between tasks so far
 	read      readTotals
+}
+
+// shown returns a path of the root file's folder, or below it, in Options.Root.
+func (r *reading) shown(path string) string {
+	if rel, err := filepath.Rel(r.dir, path); err == nil && r.o.Root != "" {
+		return filepath.Join(r.o.Root, rel)
+	}
+	return path
 }
 
 func newReading(o Options) *reading { return &reading{o: o, secrets: newSecrets()} }

@@ -418,3 +418,24 @@ func TestIncludeInJSON(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// A file may be taken to be in another folder than the one in which it and what it asks for are read.
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"PIPELINE.hcl":   "task \"a\" {\n  run = [\"x\", path.root, file(\"own\")]\n}\ninclude \"b/PIPELINE.hcl\" {\n  name = \"b\"\n}\n",
+		"own":            "text",
+		"b/PIPELINE.hcl": "task \"a\" {\n  run = concat([\"x\", path.root], fileset(\"*.c\"))\n}\n",
+		"b/one.c":        "",
+	} {
+		check(t, os.MkdirAll(filepath.Join(dir, "b"), 0o700))
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	c, err := hclfile.Load(filepath.Join(dir, "PIPELINE.hcl"), hclfile.Options{Root: "/other/root"})
+	check(t, err)
+	got := fmt.Sprintln(c.Root, c.File, c.Name, c.Included, c.Task("a").Run.Words(), c.Task("b:a").Run.Words(), c.Task("b:a").Reads)
+	if want := "/other/root /other/root/PIPELINE.hcl root [b/PIPELINE.hcl] [x /other/root text] [x /other/root/b one.c] [b/one.c]\n"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

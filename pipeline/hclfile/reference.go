@@ -151,7 +151,7 @@ func Reference() []byte {
 	}
 	b.WriteString(referenceShell)
 	b.WriteString("\n## Functions\n\nA call is `NAME(a, b)`; an argument that may be repeated has … behind it.\n\n| function | what it gives |\n|---|---|\n")
-	all := newEvaluator(newReport("", nil), "", newReading(Options{})).funcs
+	all := newEvaluator(newReport("", nil), "", "", newReading(Options{})).funcs
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", signature(name, all[name]), cell(functionDoc(name, all[name])))
 	}

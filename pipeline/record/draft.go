@@ -73,9 +73,12 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 		_ = os.RemoveAll(d.Dir) // on a full disk every try would leave one more run that never was
 		return nil, err
 	}
-	go d.before() // where there are many runs it takes longer than a quick task, which needs it at its end
 	return d, nil
 }
+
+// LookBack looks for the run before, whose logs and receipts may be linked to. Who calls it while tasks run spares the
+// first log that time: where there are many runs it takes longer than a quick task.
+func (d *Draft) LookBack() { d.before() }
 
 // open makes the files and folders that a run has from the beginning.
 func (d *Draft) open(follow func(line []byte)) error {

@@ -117,6 +117,7 @@ func (r *Run) record(ctx context.Context) (*record.Sealed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the run cannot be recorded: %w", err)
 	}
+	go draft.LookBack()
 	sealed, err := r.write(ctx, draft, started)
 	if err != nil {
 		return nil, fmt.Errorf("run %s could not be recorded, so there is no verdict: %w", draft.ID, err)

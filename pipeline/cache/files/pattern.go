@@ -217,6 +217,15 @@ func Ours(p string) bool {
 	return false
 }
 
+// AskedFor returns patterns of what file functions of PIPELINE.hcl were asked for: filesets are patterns, names are files.
+func AskedFor(filesets, names []string) []Pattern {
+	all := ParseAll(filesets)
+	for _, name := range names {
+		all = append(all, Exactly(name))
+	}
+	return all
+}
+
 // EscapeAll returns patterns that match only the files of these names.
 func EscapeAll(names []string) []string {
 	special := strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`, `\`, `\\`)

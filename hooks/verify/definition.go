@@ -1,0 +1,192 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/patch"
+	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
+)
+
+// What PIPELINE.hcl says of a task may be made of files of the tree: file(), filesha256() and fileset(). A patch that
+// changes such files changes what the task will run once it is applied, so that is what is verified.
+
+// mostDefining bounds a file that a definition is made of. file() reads less.
+const mostDefining = 64 << 20
+
+// errDefinition is that a task cannot be read from PIPELINE.hcl with a patch.
+var errDefinition = errors.New("the patch breaks PIPELINE.hcl")
+
+// defined returns tasks as PIPELINE.hcl defines them with changes, of the patch or of what is left of it. Those that the
+// changes cannot have changed are returned as they are.
+func (q *Request) defined(changes []patch.Change, tasks []*pipeline.Task) ([]*pipeline.Task, error) {
+	c := q.Failure.Config
+	asked := files.AskedFor(c.Filesets, c.Asked)
+	below := map[string]*patch.File{}
+	for _, change := range changes {
+		// what a patch makes of PIPELINE.hcl itself is no measure of it
+		if rel, ok := q.inRoot(change.Path); ok && files.Matches(asked, rel) && !slices.Contains(q.definitionFiles(), rel) {
+			below[rel] = change.After
+		}
+	}
+	if len(below) == 0 || q.Failure.Define == nil {
+		return tasks, nil
+	}
+	dir, err := q.Homes.ThrowAway("definition")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // small; Close removes what is left
+	if err := q.putDefinition(dir, below); err != nil {
+		return nil, err
+	}
+	now, err := q.Failure.Define(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", errDefinition, strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
+	}
+	tasks = slices.Clone(tasks)
+	for i, t := range tasks {
+		d := now.WithArgs([]string{t.Name}, t.Run.Args).Task(t.Name)
+		if d == nil {
+			return nil, fmt.Errorf("%w: it has no task %s any more", errDefinition, t.Shown())
+		}
+		as := *t
+		as.Run, as.Env, as.PassEnv, as.Dir, as.Dotenv, as.Tools = d.Run, d.Env, d.PassEnv, d.Dir, d.Dotenv, d.Tools
+		tasks[i] = &as
+	}
+	return tasks, nil
+}
+
+// undefined is the verdict where the tasks are not known because of err.
+func (q *verification) undefined(r Result, err error) Result {
+	o := &outcome{}
+	if o.end(q, err); errors.Is(err, errDefinition) {
+		o.reason.Code = checkFailed
+		r.Feedback = q.Failure.Clean(err.Error())
+	}
+	r.Checks.Reason = new(o.reason.String())
+	return r
+}
+
+// original returns those of the changes that count in the definition of the original checks: new files that fileset()
+// finds. With them the check looks at no less than before. A name that a program takes for an option may have it look at
+// less.
+func (q *Request) original(changes []patch.Change) []patch.Change {
+	asked := files.AskedFor(nil, q.Failure.Config.Asked)
+	return slices.DeleteFunc(slices.Clone(changes), func(change patch.Change) bool {
+		rel, ok := q.inRoot(change.Path)
+		return !ok || change.Before != nil || files.Matches(asked, rel) || strings.HasPrefix(rel, "-")
+	})
+}
+
+// inRoot returns the path of a file of the base, relative to the root of the pipeline; false: it is not in there.
+func (q *Request) inRoot(p string) (string, bool) {
+	if q.Base.Sub == "." {
+		return p, true
+	}
+	return strings.CutPrefix(p, q.Base.Sub+"/")
+}
+
+// putDefinition writes into a folder what PIPELINE.hcl is made of, with files that were changed; nil: they are gone. Of files
+// that only fileset() finds it writes the names.
+func (q *Request) putDefinition(dir string, changed map[string]*patch.File) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // only a folder
+	c := q.Failure.Config
+	sets := files.AskedFor(c.Filesets, nil)
+	read := slices.Concat(q.definitionFiles(), c.Asked)
+	found := map[string]bool{}
+	for _, t := range c.Tasks {
+		for _, name := range t.Reads {
+			found[name] = files.Matches(sets, name)
+		}
+	}
+	for name, f := range changed {
+		found[name] = f != nil && files.Matches(sets, name)
+	}
+	put := map[string]bool{}
+	for ; len(read) > 0; read = read[1:] {
+		name := read[0]
+		f, ok := changed[name]
+		if !ok {
+			if f, err = q.fileOf(name); err != nil {
+				return err
+			}
+		}
+		if f == nil || put[name] {
+			continue
+		}
+		put[name] = true
+		if to := path.Join(path.Dir(name), string(f.Data)); f.Mode&fs.ModeSymlink != 0 && filepath.IsLocal(to) {
+			read = append(read, to)
+		}
+		if err := putFile(root, name, f); err != nil {
+			return err
+		}
+	}
+	for name, is := range found {
+		if !is || put[name] {
+			continue
+		}
+		if err := putFile(root, name, &patch.File{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// definitionFiles returns PIPELINE.hcl and what it includes, relative to the root.
+func (q *Request) definitionFiles() []string {
+	return append([]string{filepath.Base(q.Failure.Config.File)}, q.Failure.Config.Included...)
+}
+
+// fileOf returns a file of the base, or of the tree where the base leaves it out, as one that git ignores; nil: there is
+// none.
+func (q *Request) fileOf(name string) (*patch.File, error) {
+	at := name
+	if q.Base.Sub != "." {
+		at = path.Join(q.Base.Sub, name)
+	}
+	if f, err := q.Base.Read(at); err != nil || f != nil {
+		return f, err
+	}
+	root, err := os.OpenRoot(q.Failure.Config.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // only read
+	info, err := root.Stat(filepath.FromSlash(name))
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, nil //nolint:nilerr,nilnil // PIPELINE.hcl says what is wrong with it
+	}
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // as above
+	}
+	defer f.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(io.LimitReader(f, mostDefining))
+	return &patch.File{Mode: info.Mode(), Data: data}, err
+}
+
+// putFile writes a file or a link, with the folders above it.
+func putFile(root *os.Root, name string, f *patch.File) error {
+	at := filepath.FromSlash(name)
+	if err := root.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		return err
+	}
+	if f.Mode&fs.ModeSymlink != 0 {
+		return root.Symlink(string(f.Data), at)
+	}
+	return root.WriteFile(at, f.Data, 0o600)
+}
