@@ -19,9 +19,6 @@ import (
 // What PIPELINE.hcl says of a task may be made of files of the tree: file(), filesha256() and fileset(). A patch that
 // changes such files changes what the task will run once it is applied, so that is what is verified.
 
-// mostDefining bounds a file that a definition is made of. file() reads less.
-const mostDefining = 64 << 20
-
 // errDefinition is that a task cannot be read from PIPELINE.hcl with a patch.
 var errDefinition = errors.New("the patch breaks PIPELINE.hcl")
 
@@ -175,7 +172,7 @@ func (q *Request) fileOf(name string) (*patch.File, error) {
 		return nil, nil //nolint:nilerr,nilnil // as above
 	}
 	defer f.Close() //nolint:errcheck // only read
-	data, err := io.ReadAll(io.LimitReader(f, mostDefining))
+	data, err := io.ReadAll(f)
 	return &patch.File{Mode: info.Mode(), Data: data}, err
 }
 
