@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -22,19 +24,19 @@ import (
 // errDefinition is that a task cannot be read from PIPELINE.hcl with a patch.
 var errDefinition = errors.New("the patch breaks PIPELINE.hcl")
 
-// defined returns tasks as PIPELINE.hcl defines them with changes, of the patch or of what is left of it. Those that the
-// changes cannot have changed are returned as they are.
-func (q *Request) defined(changes []patch.Change, tasks []*pipeline.Task) ([]*pipeline.Task, error) {
+// defined returns tasks as PIPELINE.hcl defines them once the patch is applied, with new instances of those that verify
+// names. Where the patch cannot have changed them they are returned as they are.
+func (q *Request) defined(tasks []*pipeline.Task) ([]*pipeline.Task, error) {
 	c := q.Failure.Config
 	asked := files.AskedFor(c.Filesets, c.Asked)
-	below := map[string]*patch.File{}
-	for _, change := range changes {
+	changed := map[string]*patch.File{}
+	for _, change := range q.Changes {
 		// what a patch makes of PIPELINE.hcl itself is no measure of it
 		if rel, ok := q.inRoot(change.Path); ok && files.Matches(asked, rel) && !slices.Contains(q.definitionFiles(), rel) {
-			below[rel] = change.After
+			changed[rel] = change.After
 		}
 	}
-	if len(below) == 0 || q.Failure.Define == nil {
+	if len(changed) == 0 || q.Failure.Define == nil {
 		return tasks, nil
 	}
 	dir, err := q.Homes.ThrowAway("definition")
@@ -42,7 +44,7 @@ func (q *Request) defined(changes []patch.Change, tasks []*pipeline.Task) ([]*pi
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // small; Close removes what is left
-	if err := q.putDefinition(dir, below); err != nil {
+	if err := q.putDefinition(dir, changed); err != nil {
 		return nil, err
 	}
 	now, err := q.Failure.Define(dir)
@@ -59,7 +61,26 @@ func (q *Request) defined(changes []patch.Change, tasks []*pipeline.Task) ([]*pi
 		as.Run, as.Env, as.PassEnv, as.Dir, as.Dotenv, as.Tools = d.Run, d.Env, d.PassEnv, d.Dir, d.Dotenv, d.Tools
 		tasks[i] = &as
 	}
+	for _, t := range now.Tasks {
+		named := func(name string) bool { a := c.Task(name); return a != nil && a.Base == t.Base }
+		if c.Task(t.Name) == nil && slices.ContainsFunc(q.Also, named) {
+			tasks = append(tasks, t)
+		}
+	}
 	return tasks, nil
+}
+
+// redefined returns those of tasks, without the failed one, that the patch defines otherwise: a check of verify must pass as
+// it was, too.
+func (q *Request) redefined(tasks, defined []*pipeline.Task) (changed []*pipeline.Task) {
+	for i, t := range tasks {
+		d := defined[i]
+		same := reflect.DeepEqual([]any{t.Run, t.Env, t.PassEnv, t.Dir, t.Dotenv, t.Tools}, []any{d.Run, d.Env, d.PassEnv, d.Dir, d.Dotenv, d.Tools})
+		if !same && t.Name != q.Failure.Task.Name && slices.Contains(q.Also, t.Name) {
+			changed = append(changed, t)
+		}
+	}
+	return changed
 }
 
 // undefined is the verdict where the tasks are not known because of err.
@@ -71,17 +92,6 @@ func (q *verification) undefined(r Result, err error) Result {
 	}
 	r.Checks.Reason = new(o.reason.String())
 	return r
-}
-
-// original returns those of the changes that count in the definition of the original checks: new files that fileset()
-// finds. With them the check looks at no less than before. A name that a program takes for an option may have it look at
-// less.
-func (q *Request) original(changes []patch.Change) []patch.Change {
-	asked := files.AskedFor(nil, q.Failure.Config.Asked)
-	return slices.DeleteFunc(slices.Clone(changes), func(change patch.Change) bool {
-		rel, ok := q.inRoot(change.Path)
-		return !ok || change.Before != nil || files.Matches(asked, rel) || strings.HasPrefix(rel, "-")
-	})
 }
 
 // inRoot returns the path of a file of the base, relative to the root of the pipeline; false: it is not in there.
@@ -102,15 +112,15 @@ func (q *Request) putDefinition(dir string, changed map[string]*patch.File) erro
 	defer root.Close() //nolint:errcheck // only a folder
 	c := q.Failure.Config
 	sets := files.AskedFor(c.Filesets, nil)
-	read := slices.Concat(q.definitionFiles(), c.Asked)
+	read := slices.Concat(q.definitionFiles(), c.Asked, slices.Collect(maps.Keys(changed)))
 	found := map[string]bool{}
 	for _, t := range c.Tasks {
 		for _, name := range t.Reads {
 			found[name] = files.Matches(sets, name)
 		}
 	}
-	for name, f := range changed {
-		found[name] = f != nil && files.Matches(sets, name)
+	for name := range changed {
+		found[name] = false // as it is after the patch
 	}
 	put := map[string]bool{}
 	for ; len(read) > 0; read = read[1:] {

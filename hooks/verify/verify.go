@@ -165,14 +165,15 @@ func (q *verification) verify(ctx context.Context) Result {
 		Checks: fix.Verification{Proposed: []fix.Check{}, OriginalChecks: []fix.Check{}},
 	}
 	back := checks.Restore(q.Changes)
-	p := part{name: "proposed", what: "the patch", changes: q.Changes}
-	o := part{name: "original", what: "with the original checks", changes: back, checks: checkFiles{checks}}
-	var err error
-	if p.tasks, err = q.defined(q.Changes, q.tasks(true)); err == nil {
-		o.tasks, err = q.defined(q.original(back), q.tasks(false))
-	}
+	all := q.tasks(true)
+	defined, err := q.defined(all)
 	if err != nil {
 		return q.undefined(r, err)
+	}
+	p := part{name: "proposed", what: "the patch", changes: q.Changes, tasks: defined}
+	o := part{
+		name: "original", what: "with the original checks", changes: back, checks: checkFiles{checks},
+		tasks: append(q.tasks(false), q.redefined(all, defined)...),
 	}
 	proposed, original := q.both(ctx, p, o)
 	r.Checks.SideBySide = proposed != nil && original != nil && len(original.checks) > 0
@@ -262,7 +263,7 @@ func (q *verification) askGo(ctx context.Context, p part) (o *outcome, why fix.R
 	if argv == nil || len(q.Failure.Task.Run.Shell.Secrets) > 0 {
 		return &outcome{}, fix.Reason{}
 	}
-	asks := *p.tasks[len(p.tasks)-1]
+	asks := *q.Failure.Task
 	asks.Run = pipeline.Command{}
 	for _, arg := range argv {
 		asks.Run.Argv = append(asks.Run.Argv, pipeline.Text{Value: arg})
@@ -270,7 +271,7 @@ func (q *verification) askGo(ctx context.Context, p part) (o *outcome, why fix.R
 	if own := q.Failure.Task.Run.Argv; own != nil { // they know their secrets
 		asks.Run.Argv = append(asks.Run.Argv[:len(argv)-len(own)+2], own[2:]...)
 	}
-	p.name, p.what, p.tasks = "by-name", "the failed tests by name", slices.Clone(p.tasks)
+	p.name, p.what, p.tasks = "by-name", "the failed tests by name", q.tasks(false)
 	p.tasks[len(p.tasks)-1] = &asks
 	o = q.twice(ctx, p, q.copy(ctx, p))
 	for i := range o.checks {
