@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
@@ -39,10 +40,12 @@ func (prog *program) settledFile() (string, error) {
 }
 
 // load finds and reads PIPELINE.hcl, after settling an interrupted apply. Its faults have been printed when it
-// returns an error.
+// returns an error. That this user may not look into .async is none: a verb that needs the records finds out itself.
 func (prog *program) load() (*pipeline.Config, error) {
 	file, err := prog.settledFile()
-	if err != nil {
+	closed := file != "" && errors.Is(err, fs.ErrPermission) &&
+		errors.Is(unix.Access(filepath.Join(filepath.Dir(file), ".async"), unix.X_OK), unix.EACCES)
+	if err != nil && !closed {
 		return nil, err
 	}
 	return prog.loadFile(file)
