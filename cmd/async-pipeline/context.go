@@ -21,7 +21,7 @@ agents are given, byte for byte.`,
 			if err != nil {
 				return err
 			}
-			run, err := findRun(store, args[0])
+			run, err := prog.findRun(store, args[0])
 			if err != nil {
 				return err
 			}

@@ -151,7 +151,7 @@ func typedCommands(prog *program, runDir string, f *fix.Fix) view.Commands {
 	}
 	c.Apply = prog.Typed(apply...)
 	if c.Failing, c.Tail = failing(runDir, f); len(c.Failing) > 0 {
-		if run, err := findRun(record.At(root), f.Run); err == nil && run.Task(f.Task) != nil &&
+		if run, err := prog.findRun(record.At(root), f.Run); err == nil && run.Task(f.Task) != nil &&
 			run.Task(f.Task).Log != nil {
 			c.Failed = failingOf(run, run.Task(f.Task), 1).Names
 		}

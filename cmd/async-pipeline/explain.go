@@ -83,7 +83,7 @@ func explainConfigured(prog *program, e *explainCall, name string) error {
 	if err != nil {
 		return err
 	}
-	t, err := oneTask(c, name)
+	t, err := prog.oneTask(c, name)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func explainConfigured(prog *program, e *explainCall, name string) error {
 }
 
 // oneTask finds a task by name. Its error names the task that was probably meant.
-func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
+func (prog *program) oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
 	if t := c.Task(name); t != nil {
 		return t, nil
 	}
@@ -134,7 +134,7 @@ func oneTask(c *pipeline.Config, name string) (*pipeline.Task, error) {
 	for _, t := range c.Named(name) {
 		instances = append(instances, t.Name)
 	}
-	remedy := "async-pipeline list shows them"
+	remedy := prog.Typed("list") + " shows them"
 	if near := pipeline.Nearest(name, names); near != "" {
 		remedy = "did you mean " + view.TaskName(near) + "?"
 	}

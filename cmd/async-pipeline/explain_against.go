@@ -21,13 +21,13 @@ type comparison struct {
 
 // explainAgainst compares what a task was made of in a recorded run with what it is made of now.
 func explainAgainst(prog *program, e *explainCall, c *pipeline.Config, t *pipeline.Task) error {
-	run, err := findRun(record.At(c.Root), e.against)
+	run, err := prog.findRun(record.At(c.Root), e.against)
 	if err != nil {
 		return err
 	}
 	then := run.Task(t.Name)
 	if then == nil {
-		return exit.Refuse("run %s has no task %q: async-pipeline runs lists the runs", run.ID, view.TaskName(t.Name))
+		return exit.Refuse("run %s has no task %q: %s lists the runs", run.ID, view.TaskName(t.Name), prog.Typed("runs"))
 	}
 	r, err := record.ReadReceipt(run.Dir, t.Name)
 	switch {

@@ -54,7 +54,7 @@ func explainRun(prog *program, args []string) error {
 			return prog.Typed(typed...) + " tells of it"
 		})
 	} else {
-		e, err = lookRun(store, id)
+		e, err = prog.lookRun(store, id)
 	}
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func explainRun(prog *program, args []string) error {
 	if len(args) == 1 {
 		neither = "neither a recorded run nor"
 	}
-	return noTask(task, e.ID, namesOf(r.Run.Tasks), neither)
+	return prog.noTask(task, e.ID, namesOf(r.Run.Tasks), neither)
 }
 
 // runStory collects what is known of a run, sealed or not.

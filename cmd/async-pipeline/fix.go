@@ -45,8 +45,7 @@ func wrapped(err error) error {
 	if err == nil {
 		return nil
 	}
-	f := &exit.Error{Code: exit.Refused, Text: err.Error()}
-	errors.As(err, &f)
+	f := ending(err)
 	return &exit.Error{Code: f.Code, Text: f.Text, Wrap: true}
 }
 

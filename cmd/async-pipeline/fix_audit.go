@@ -49,7 +49,7 @@ func auditFixes(prog *program, asJSON bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	runs, task, err := audited(store, tasksOf(store, args))
+	runs, task, err := prog.audited(store, tasksOf(store, args))
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func auditFixes(prog *program, asJSON bool, args []string) error {
 	}
 	if task != "" && looked == 0 && faults == 0 {
 		name := view.TaskName(task)
-		return exit.Misused("there is no fix for task %q here, and no run %q: async-pipeline fix list shows what there is", name, name)
+		return exit.Misused("there is no fix for task %q here, and no run %q: %s shows what there is", name, name, prog.Typed("fix", "list"))
 	}
 	if asJSON {
 		if err := prog.PrintJSON(all); err != nil {
@@ -87,7 +87,7 @@ func auditFixes(prog *program, asJSON bool, args []string) error {
 }
 
 // audited returns the runs that [RUN] [TASK] select, oldest first, and the task.
-func audited(store *record.Store, args []string) (runs []string, task string, err error) {
+func (prog *program) audited(store *record.Store, args []string) (runs []string, task string, err error) {
 	if len(args) > 0 {
 		e, err := store.Look(args[0])
 		switch {
@@ -99,7 +99,7 @@ func audited(store *record.Store, args []string) (runs []string, task string, er
 		case errors.Is(err, record.ErrNoRun) && len(args) == 1 && args[0] != "latest":
 			task = args[0]
 		default:
-			_, err := findRun(store, args[0])
+			_, err := prog.findRun(store, args[0])
 			return nil, "", err
 		}
 	}

@@ -67,7 +67,7 @@ func replayFix(prog *program, f healFlags, asJSON bool, args []string) error {
 		return err
 	}
 	store := record.At(c.Root)
-	sealed, err := findRun(store, p.Run)
+	sealed, err := prog.findRun(store, p.Run)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func keepRuns(prog *program, root string) (n int, why string) {
 	c, err := prog.read(file)
 	switch {
 	case err != nil:
-		return 0, "PIPELINE.hcl has errors (async-pipeline validate shows them), so keep_runs is not known; --keep N says it too"
+		return 0, "PIPELINE.hcl has errors (" + prog.Typed("validate") + " shows them), so keep_runs is not known; --keep N says it too"
 	case c.KeepRuns == 0:
 		return 0, "neither keep_runs in PIPELINE.hcl nor --keep says how many to keep"
 	}

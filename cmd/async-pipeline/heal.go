@@ -67,7 +67,7 @@ func healRun(prog *program, f healFlags, drawn bool, args []string) error {
 		return err
 	}
 	store := record.At(c.Root)
-	sealed, task, err := healed(store, c, recordedNames(store, args))
+	sealed, task, err := prog.healed(store, c, recordedNames(store, args))
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func healRun(prog *program, f healFlags, drawn bool, args []string) error {
 
 // healed reads the arguments: RUN TASK, RUN alone, or TASK alone. Without RUN it is the newest failed run, or the
 // newest in which TASK failed.
-func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sealed, string, error) {
+func (prog *program) healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sealed, string, error) {
 	id, task := "", ""
 	switch len(args) {
 	case 2:
@@ -122,7 +122,7 @@ func healed(store *record.Store, c *pipeline.Config, args []string) (*record.Sea
 		}
 		id = "latest" // says what is wrong with that
 	}
-	run, err := findRun(store, id)
+	run, err := prog.findRun(store, id)
 	if err != nil {
 		return nil, "", err
 	}

@@ -120,7 +120,7 @@ func tasksIn(store *record.Store, id string) []string {
 // verdict that has it. An empty task stands for any. A note names a newer run that was passed over, with the command
 // that typed returns for it.
 func newestRun(prog *program, store *record.Store, task string, typed func(newer record.Entry) string) (record.Entry, error) {
-	e, err := lookRun(store, "latest")
+	e, err := prog.lookRun(store, "latest")
 	newer, names, there := unsealedAfter(store, e.ID)
 	switch {
 	case !there, err != nil && !errors.As(err, new(*exit.Error)):

@@ -79,10 +79,10 @@ func showLogs(prog *program, l logsCall, args []string) error {
 func logOf(prog *program, store *record.Store, l logsCall, args []string) (record.Entry, string, error) {
 	switch {
 	case len(args) == 2:
-		e, err := lookRun(store, args[0])
+		e, err := prog.lookRun(store, args[0])
 		return e, args[1], err
 	case len(args) == 1 && args[0] == "latest":
-		e, err := lookRun(store, "latest")
+		e, err := prog.lookRun(store, "latest")
 		return e, "", err
 	case len(args) == 1:
 		e, err := store.Look(args[0])
@@ -110,14 +110,14 @@ func newestWith(prog *program, store *record.Store, l logsCall, task string) (re
 		return prog.Typed("logs", newer.ID, task) + " prints its log"
 	})
 	if err == nil && e.Sealed != nil && e.Sealed.Task(task) == nil {
-		return e, noTask(task, e.ID, namesOf(e.Sealed.Tasks), "neither a recorded run nor")
+		return e, prog.noTask(task, e.ID, namesOf(e.Sealed.Tasks), "neither a recorded run nor")
 	}
 	return e, err
 }
 
 // noTask returns the error for a name that is not a task of a run.
-func noTask(task, run string, names []string, neither string) error {
-	remedy := "async-pipeline logs " + run + " lists them"
+func (prog *program) noTask(task, run string, names []string, neither string) error {
+	remedy := prog.Typed("logs", run) + " lists them"
 	var instances []string
 	for _, n := range names {
 		if strings.HasPrefix(n, task+"[") {
@@ -197,10 +197,10 @@ func printLog(prog *program, store *record.Store, e record.Entry, task string, l
 		}
 	}
 	if e.Sealed != nil && e.Sealed.Task(task) == nil {
-		return noTask(task, e.ID, namesOf(e.Sealed.Tasks), "")
+		return prog.noTask(task, e.ID, namesOf(e.Sealed.Tasks), "")
 	}
 	if e.Sealed == nil && story.Names != nil && !slices.Contains(story.Names, task) {
-		return noTask(task, e.ID, story.Names, "")
+		return prog.noTask(task, e.ID, story.Names, "")
 	}
 	log := record.ReadLog(e.Dir, task)
 	if l.tail >= 0 {
@@ -271,7 +271,7 @@ func followLog(prog *program, store *record.Store, e *record.Entry, story *recor
 			return err
 		}
 		if story.Names != nil && !slices.Contains(story.Names, task) {
-			return noTask(task, e.ID, story.Names, "")
+			return prog.noTask(task, e.ID, story.Names, "")
 		}
 	}
 }

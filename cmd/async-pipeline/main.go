@@ -20,6 +20,7 @@ import (
 	_ "github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/early"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/project"
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/redact"
 	"github.com/async-pipeline/async-pipeline/scratch"
 )
@@ -130,8 +131,7 @@ func (g *program) code(err error) int {
 	if err == nil {
 		return 0
 	}
-	e := &exit.Error{Code: exit.Refused, Text: err.Error()}
-	errors.As(err, &e)
+	e := ending(err)
 	switch {
 	case e.Text == "":
 	case e.Wrap:
@@ -140,6 +140,16 @@ func (g *program) code(err error) int {
 		g.Messages().Problem(e.Text)
 	}
 	return e.Code
+}
+
+// ending returns how an error ends a verb.
+func ending(err error) *exit.Error {
+	e := &exit.Error{Code: exit.Refused, Text: err.Error()}
+	if do := advice.Owner(err); do != "" {
+		e.Text += "\n" + do
+	}
+	errors.As(err, &e)
+	return e
 }
 
 // ciMode reports whether CI is set to anything but empty, 0 or false.

@@ -66,7 +66,7 @@ func checkPolicy(prog *program, name string, argv []string) error {
 	}
 	tasks := c.Tasks
 	if name != "" {
-		t, err := oneTask(c, name)
+		t, err := prog.oneTask(c, name)
 		if err != nil {
 			return err
 		}

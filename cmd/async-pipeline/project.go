@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/exit"
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
@@ -39,10 +40,12 @@ func (prog *program) settledFile() (string, error) {
 }
 
 // load finds and reads PIPELINE.hcl, after settling an interrupted apply. Its faults have been printed when it
-// returns an error.
+// returns an error. That this user may not look into .async is none: a verb that needs the records finds out itself.
 func (prog *program) load() (*pipeline.Config, error) {
 	file, err := prog.settledFile()
-	if err != nil {
+	closed := file != "" && errors.Is(err, fs.ErrPermission) &&
+		errors.Is(unix.Access(filepath.Join(filepath.Dir(file), ".async"), unix.X_OK), unix.EACCES)
+	if err != nil && !closed {
 		return nil, err
 	}
 	return prog.loadFile(file)
@@ -98,21 +101,21 @@ func (prog *program) recoverApply(root string) error {
 func harmless(names []string) string { return view.Harmless(strings.Join(names, ", ")) }
 
 func (prog *program) fixes(root string) *fix.Store {
-	return &fix.Store{Root: root, Dir: filepath.Join(root, ".async")}
+	return &fix.Store{Root: root, Dir: filepath.Join(root, ".async"), Typed: prog.Typed}
 }
 
 // tree returns the tree that fixes of a root are applied to.
 func (prog *program) tree(root string) apply.Tree { return apply.Tree{Fixes: prog.fixes(root)} }
 
 // findRun finds a recorded run. Its error says what to type.
-func findRun(s *record.Store, id string) (*record.Sealed, error) {
+func (prog *program) findRun(s *record.Store, id string) (*record.Sealed, error) {
 	r, err := s.Find(id)
 	switch {
 	case errors.Is(err, record.ErrNoRun), errors.Is(err, fs.ErrNotExist):
 		if _, faults := s.List(); id == "latest" && len(faults) > 0 {
 			return nil, exit.Refuse("no run that is recorded here can be read: %v", errors.Join(faults...))
 		}
-		return withoutVerdict(s, id)
+		return prog.withoutVerdict(s, id)
 	case errors.Is(err, record.ErrAmbiguous):
 		return nil, ambiguous(s, id)
 	}
@@ -120,20 +123,20 @@ func findRun(s *record.Store, id string) (*record.Sealed, error) {
 }
 
 // withoutVerdict returns why there is no verdict of a run, unless there is one by now.
-func withoutVerdict(s *record.Store, id string) (*record.Sealed, error) {
+func (prog *program) withoutVerdict(s *record.Store, id string) (*record.Sealed, error) {
 	const going = "run %s has no verdict yet: it is still going"
 	if id == "latest" {
 		if e, ok := s.Going(); ok {
 			return nil, exit.Refuse(going, e.ID)
 		}
 		if ids, _ := s.IDs(); len(ids) > 0 {
-			return nil, exit.Refuse("no run here has a verdict: they were ended before; async-pipeline runs lists them")
+			return nil, exit.Refuse("no run here has a verdict: they were ended before; %s lists them", prog.Typed("runs"))
 		}
-		return nil, exit.Refuse("no run is recorded here yet: async-pipeline run makes one")
+		return nil, exit.Refuse("no run is recorded here yet: %s makes one", prog.Typed("run"))
 	}
 	switch e, err := s.Look(id); {
 	case errors.Is(err, record.ErrNoRun), errors.Is(err, fs.ErrNotExist):
-		return nil, exit.Refuse("there is no run %q here: async-pipeline runs lists them", id)
+		return nil, exit.Refuse("there is no run %q here: %s lists them", id, prog.Typed("runs"))
 	case errors.Is(err, record.ErrAmbiguous):
 		return nil, ambiguous(s, id)
 	case err != nil || e.Sealed != nil:
@@ -141,7 +144,7 @@ func withoutVerdict(s *record.Store, id string) (*record.Sealed, error) {
 	case e.Live:
 		return nil, exit.Refuse(going, e.ID)
 	default:
-		return nil, exit.Refuse("run %s was ended before its verdict; async-pipeline run --resume %s goes on with it", e.ID, e.ID)
+		return nil, exit.Refuse("run %s was ended before its verdict; %s goes on with it", e.ID, prog.Typed("run", "--resume", e.ID))
 	}
 }
 

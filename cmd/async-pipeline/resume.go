@@ -25,9 +25,9 @@ func (r *runFlags) resumable(names []string) error {
 }
 
 // resumed returns the run to resume. latest is the newest one that does not go on, with a verdict or killed.
-func resumed(store *record.Store, id string) (record.Entry, error) {
+func (prog *program) resumed(store *record.Store, id string) (record.Entry, error) {
 	if id != "latest" {
-		return lookRun(store, id)
+		return prog.lookRun(store, id)
 	}
 	ids, err := store.IDs()
 	if err != nil {
@@ -38,13 +38,13 @@ func resumed(store *record.Store, id string) (record.Entry, error) {
 			return e, nil
 		}
 	}
-	return record.Entry{}, exit.Refuse("there is no run here that could be resumed: async-pipeline runs lists them")
+	return record.Entry{}, exit.Refuse("there is no run here that could be resumed: %s lists them", prog.Typed("runs"))
 }
 
 // leftOf finds out what is left of the run that --resume names.
 func leftOf(prog *program, r *runFlags, c *pipeline.Config) (*resume.Left, error) {
 	store := record.At(c.Root)
-	e, err := resumed(store, r.resume)
+	e, err := prog.resumed(store, r.resume)
 	if err != nil {
 		return nil, err
 	}

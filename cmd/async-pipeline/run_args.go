@@ -23,27 +23,27 @@ func withArgs(prog *program, c *pipeline.Config, names, args []string) (*pipelin
 		if len(names) > 1 {
 			which = english.Count(len(names), "name") + " stand before it"
 		}
-		return nil, exit.Misused("what stands behind -- is for one task, and %s\nwrite async-pipeline run TASK%s", which, behind)
+		return nil, exit.Misused("what stands behind -- is for one task, and %s\nwrite %s TASK%s", which, prog.Typed("run"), behind)
 	}
 	name := names[0]
 	tasks := called(c, name)
 	if j := c.Job(name); len(tasks) == 0 && j != nil {
 		task := "TASK"
 		if len(j.Tasks) > 0 {
-			task = view.Quote(view.TaskName(j.Tasks[0]))
+			task = j.Tasks[0]
 		}
-		return nil, exit.Misused("what stands behind -- is for one task, and %q is a job\nwrite async-pipeline run %s%s", name, task, behind)
+		return nil, exit.Misused("what stands behind -- is for one task, and %q is a job\nwrite %s%s", name, prog.Typed("run", task), behind)
 	}
 	if len(tasks) > 0 && c.Task(name) == nil && tasks[0].Base != name {
-		return nil, exit.Misused("what stands behind -- is for one task, and %q is an included file\nwrite async-pipeline run %s%s", name, view.Quote(view.TaskName(tasks[0].Name)), behind)
+		return nil, exit.Misused("what stands behind -- is for one task, and %q is an included file\nwrite %s%s", name, prog.Typed("run", tasks[0].Name), behind)
 	}
 	var of []string
 	for _, t := range tasks { // an unknown name has none, which is said later
 		if t.Agent != nil {
-			return nil, exit.Misused("task %q is done by an agent, which is given no arguments\nwrite async-pipeline run %s", view.TaskName(t.Name), view.Quote(view.TaskName(t.Name)))
+			return nil, exit.Misused("task %q is done by an agent, which is given no arguments\nwrite %s", view.TaskName(t.Name), prog.Typed("run", t.Name))
 		}
 		if len(t.Run.Argv) == 0 && t.Run.Shell.Value == "" && len(t.Run.Shell.Missing) == 0 {
-			return nil, exit.Misused("task %q has no command that could be given arguments\nwrite async-pipeline run %s", view.TaskName(t.Name), view.Quote(view.TaskName(t.Name)))
+			return nil, exit.Misused("task %q has no command that could be given arguments\nwrite %s", view.TaskName(t.Name), prog.Typed("run", t.Name))
 		}
 		of = append(of, t.Name)
 	}

@@ -130,12 +130,12 @@ func recordStore(prog *program) (*record.Store, error) {
 }
 
 // lookRun finds a run with or without a verdict. Its error says what to type.
-func lookRun(s *record.Store, id string) (record.Entry, error) {
+func (prog *program) lookRun(s *record.Store, id string) (record.Entry, error) {
 	if id == "latest" {
-		sealed, err := findRun(s, id)
+		sealed, err := prog.findRun(s, id)
 		if err != nil {
 			if ids, _ := s.IDs(); len(ids) > 0 && errors.As(err, new(*exit.Error)) {
-				return record.Entry{}, exit.Refuse("no run here has a verdict that can be read: async-pipeline runs lists them all; name one")
+				return record.Entry{}, exit.Refuse("no run here has a verdict that can be read: %s lists them all; name one", prog.Typed("runs"))
 			}
 			return record.Entry{}, err
 		}
@@ -144,7 +144,7 @@ func lookRun(s *record.Store, id string) (record.Entry, error) {
 	e, err := s.Look(id)
 	switch {
 	case errors.Is(err, record.ErrNoRun):
-		return e, exit.Refuse("there is no run %q here: async-pipeline runs lists them", id)
+		return e, exit.Refuse("there is no run %q here: %s lists them", id, prog.Typed("runs"))
 	case errors.Is(err, record.ErrAmbiguous):
 		return e, ambiguous(s, id)
 	}

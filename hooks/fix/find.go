@@ -18,13 +18,13 @@ func (s *Store) Find(run, task string) (*Proposal, error) {
 	if run == "" || run == "latest" {
 		run, err = s.latest(runs)
 	} else {
-		run, err = oneRun(runs, run)
+		run, err = s.oneRun(runs, run)
 	}
 	if err != nil {
 		return nil, errors.Join(append([]error{err}, unread...)...)
 	}
 	fixes, others, faults := s.InRun(run)
-	p, err := oneFix(fixes, others, run, task)
+	p, err := s.oneFix(fixes, others, run, task)
 	if err != nil {
 		return nil, errors.Join(append([]error{err}, faults...)...)
 	}
@@ -56,12 +56,12 @@ func (s *Store) latest(runs []string) (string, error) {
 	if other != "" {
 		return other, nil
 	}
-	none := fmt.Errorf("%w: no run here has a proposed fix; `async-pipeline fix list` shows what became of each failure",
-		ErrNone)
+	none := fmt.Errorf("%w: no run here has a proposed fix; %s shows what became of each failure",
+		ErrNone, s.Command("fix", "list"))
 	return "", errors.Join(append([]error{none}, errs...)...)
 }
 
-func oneRun(runs []string, prefix string) (string, error) {
+func (s *Store) oneRun(runs []string, prefix string) (string, error) {
 	if slices.Contains(runs, prefix) {
 		return prefix, nil
 	}
@@ -73,7 +73,7 @@ func oneRun(runs []string, prefix string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("%w: no run here begins with %q; `async-pipeline fix list` shows them", ErrNone, prefix)
+		return "", fmt.Errorf("%w: no run here begins with %q; %s shows them", ErrNone, prefix, s.Command("fix", "list"))
 	case 1:
 		return found[0], nil
 	}
@@ -82,7 +82,7 @@ func oneRun(runs []string, prefix string) (string, error) {
 }
 
 // oneFix picks the fix that is meant; others are those that do not count.
-func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
+func (s *Store) oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 	var tasks []string
 	var proposed []*Proposal
 	for _, p := range fixes {
@@ -115,9 +115,8 @@ func oneFix(fixes, others []*Proposal, run, task string) (*Proposal, error) {
 	}
 	switch {
 	case len(fixes) == 0:
-		return nil, fmt.Errorf("%w: run %s has no fixes; `async-pipeline heal %s` makes one for a failed run",
-			ErrNone, run,
-			run)
+		return nil, fmt.Errorf("%w: run %s has no fixes; %s makes one for a failed run",
+			ErrNone, run, s.Command("heal", run))
 	case task != "":
 		return nil, fmt.Errorf("%w: run %s has none for task %s; it has: %s", ErrNone, run, task,
 			strings.Join(tasks, ", "))

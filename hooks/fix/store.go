@@ -16,12 +16,27 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/shelltext"
 )
 
 // A Store finds and reads the fixes of all runs of one pipeline. It writes nothing.
 type Store struct {
 	Root string // the pipeline's folder
 	Dir  string // Root/.async
+	// Typed returns a call of this program as a person types it, for messages; nil: by its name, where they are.
+	Typed func(args ...string) string
+}
+
+// Command returns a call of this program as a person types it.
+func (s *Store) Command(args ...string) string {
+	if s.Typed != nil {
+		return s.Typed(args...)
+	}
+	words := []string{"async-pipeline"}
+	for _, a := range args {
+		words = append(words, shelltext.Quote(a))
+	}
+	return strings.Join(words, " ")
 }
 
 // Runs returns the ids of all runs, oldest first, those ahead of the clock before all others. A link is no run; it

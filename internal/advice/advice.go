@@ -1,9 +1,12 @@
-// Package advice says what to do when a file cannot be written.
+// Package advice says what to do when a file cannot be written, or a record of another user not be read.
 package advice
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -26,6 +29,9 @@ func Writing(err error, path string) error {
 		what, do = "the file system is read-only", "make it writable, then try again"
 	case errors.Is(err, fs.ErrPermission):
 		what, do = "permission denied", "make its folder writable for you (was it made by another user, or with sudo?), then try again"
+		if owner := OwnerOf(path); owner != "" {
+			do = owner
+		}
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		what, do = "the path is too long", "move the root to a shorter path"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
@@ -34,6 +40,40 @@ func Writing(err error, path string) error {
 		return err
 	}
 	return &writeError{path: path, what: what, do: do, err: err}
+}
+
+// Owner returns OwnerOf for the path that err is about where permission was denied, else "". For an error that has
+// advice already it returns "".
+func Owner(err error) string {
+	known, at := (*writeError)(nil), (*fs.PathError)(nil)
+	if !errors.Is(err, fs.ErrPermission) || errors.As(err, &known) || !errors.As(err, &at) {
+		return ""
+	}
+	return OwnerOf(at.Path)
+}
+
+// OwnerOf returns what a person can do where path is in a folder .async, and path or a folder on the way to it belongs to
+// another user, else "". A run with sudo leaves such folders. No other folder is ours to give away.
+func OwnerOf(path string) string {
+	others := false
+	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
+		var st syscall.Stat_t
+		others = others || syscall.Lstat(at, &st) == nil && int(st.Uid) != os.Geteuid()
+		if filepath.Base(at) == ".async" && others {
+			return fmt.Sprintf("%s is another user's, or files in it are (was async-pipeline run with sudo?); this makes them yours: "+
+				"sudo chown -R %d:%d %s", at, os.Geteuid(), os.Getegid(), quote(at))
+		}
+	}
+	return ""
+}
+
+// quote returns a path as it is typed in a shell.
+func quote(path string) string {
+	const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@"
+	if strings.Trim(path, bare) == "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // NoSpace is Writing where a disk was full, and returns other errors as they are: they may be of reading.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,5 +59,36 @@ func TestJoin(t *testing.T) {
 	}
 	if !errors.Is(got, syscall.ENOSPC) || !errors.Is(got, syscall.EACCES) || Join(nil, nil) != nil {
 		t.Error("an error is not what it was")
+	}
+}
+
+// The command that gives records back names .async itself, as a shell takes it. Of no other folder it is said.
+func TestOwnerOf(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "it's", ".async")
+	name := filepath.Join(dir, "runs", "1")
+	if err := os.MkdirAll(name, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	missing := &fs.PathError{Op: "open", Path: filepath.Join(name, "run.json"), Err: syscall.EACCES}
+	if got := Owner(missing) + OwnerOf(name) + OwnerOf("/etc/passwd") + OwnerOf("x"); got != "" {
+		t.Error(got)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	if err := os.Chown(filepath.Dir(name), 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf(`sudo chown -R 0:%d '%s'`, os.Getegid(), strings.ReplaceAll(dir, "'", `'\''`))
+	written := Writing(missing, missing.Path)
+	for _, got := range []string{Owner(fmt.Errorf("reading: %w", missing)), OwnerOf(name), written.Error()} {
+		if !strings.HasSuffix(got, want) {
+			t.Errorf("%q, want %q at its end", got, want)
+		}
+	}
+	missing.Err = syscall.EIO
+	if got := OwnerOf(dir) + Owner(written) + Owner(missing); got != "" {
+		t.Error("said of what is one's own, twice, or of another fault: ", got)
 	}
 }

@@ -52,6 +52,18 @@ func Settled(mtime, ctime, start int64) bool {
 	return max(mtime, ctime) < start-tick
 }
 
+// Latest returns the latest time at which a file with this ctime may have been changed (ns since 1970): a little after
+// the end of the second, or of two, where the file system knows only (even) seconds.
+func Latest(ctime int64) int64 {
+	switch {
+	case ctime%coarse == 0:
+		return ctime + coarse + tick
+	case ctime%int64(time.Second) == 0:
+		return ctime + int64(time.Second) + tick
+	}
+	return ctime
+}
+
 func (f fact) settled(start int64) bool { return Settled(f.Mtime, f.Ctime, start) }
 
 // unchanged reports whether the i-th entry is a file that has not changed since it was read.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -199,5 +200,16 @@ func TestSize(t *testing.T) {
 	}
 	if both, a, none := Size(dir+"/a", dir+"/b"), Size(dir+"/a"), Size(dir+"/none"); both < 100_000 || both > one || a != 0 || none != 0 {
 		t.Errorf("the file %d, by one of its names %d, what does not exist %d", both, a, none)
+	}
+}
+
+// A time in whole seconds stands for all of the second, or of two. Every other time is exact.
+func TestLatest(t *testing.T) {
+	t.Parallel()
+	const second = int64(time.Second)
+	for ctime, after := range map[int64]int64{7 * second: second + tick, 8 * second: 2*second + tick, 7*second + 1: 0, 8*second - 1: 0} {
+		if got := Latest(ctime) - ctime; got != after {
+			t.Errorf("%d: %d later, want %d", ctime, got, after)
+		}
 	}
 }

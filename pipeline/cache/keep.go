@@ -20,6 +20,7 @@ import (
 
 	"github.com/async-pipeline/async-pipeline/internal/reapi"
 	"github.com/async-pipeline/async-pipeline/internal/recordfile"
+	"github.com/async-pipeline/async-pipeline/internal/tree"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/reads"
@@ -200,8 +201,12 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 	}
 	for _, f := range inputs {
 		// It may have been changed back again. Of its own outputs that cannot be told: it may write what was there.
-		if (v.ChangedAfter(f.Path, e.at) || v.Differs(e.view, f.Path)) && f.Digest != files.NameOnly && !files.Matches(own, f.Path) {
+		switch {
+		case !v.MayHaveChangedAfter(f.Path, e.at) && !v.Differs(e.view, f.Path), f.Digest == files.NameOnly, files.Matches(own, f.Path):
+		case v.ChangedAfter(f.Path, e.at), v.Differs(e.view, f.Path):
 			return "its inputs changed while it ran: " + f.Path
+		default:
+			return f.Path + justChanged
 		}
 	}
 	was, of, set := e.Key, e.root, e.set
@@ -225,12 +230,20 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 		if c.ownProgram(own, p) || slices.ContainsFunc(e.task.Tools, func(t pipeline.Tool) bool { return t.Name == p.Name }) {
 			continue
 		}
-		if c.programs.changedAfter(p.Path, e.at) { // and back again
+		switch changed := c.programs.changed(p.Path); { // and back again
+		case changed > e.at:
 			return "the program " + p.Name + " changed while it ran"
+		case tree.Latest(changed) > e.at:
+			return "the program " + p.Name + justChanged
 		}
 	}
 	return ""
 }
+
+// justChanged is why a result is not stored whose task was made of a file that may have been changed while it ran. The
+// next run can tell.
+const justChanged = " was changed less than 2 seconds before it started, and its file system only keeps whole seconds: " +
+	"a change while it ran would not be seen"
 
 // PassedIn returns the run whose result is stored for the key of an entry, or "".
 func (c *Cache) PassedIn(e *Entry) string {

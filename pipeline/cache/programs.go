@@ -65,11 +65,11 @@ func (p *programs) digest(ctx context.Context, path string) (string, error) {
 	return now.Digest, nil
 }
 
-// changedAfter reports whether a file was changed in any way after at, in ns since 1970, and before digest saw it last.
-func (p *programs) changedAfter(path string, at int64) bool {
+// changed returns when a file was last changed in any way before digest saw it last, in ns since 1970.
+func (p *programs) changed(path string) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.known[path].Ctime > at
+	return p.known[path].Ctime
 }
 
 func factOf(st *unix.Stat_t) programFact {

@@ -158,7 +158,7 @@ type Cache struct {
 
 	// Undeclared is what a task with patterns that passed read besides its inputs; nil: nobody looked.
 	Undeclared *Undeclared `json:"undeclared"`
-	// Unchanged is whether the inputs, programs and environment of a task that ran were the same when it ended: only
+	// Unchanged is whether the inputs, programs and environment of a task that ran were known to be the same when it ended: only
 	// then Key tells what it was made of. nil: nobody looked, or the task failed where something stood in the place of its
 	// outputs, which no key tells.
 	Unchanged *bool `json:"unchanged"`

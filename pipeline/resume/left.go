@@ -176,7 +176,7 @@ func (p *Past) stale(ctx context.Context, k *cache.Cache, secrets *redact.Set, t
 	case err != nil:
 		return err.Error(), nil //nolint:nilerr // a reason to run again
 	case r.Unchanged != nil && !*r.Unchanged:
-		return "what it was made of changed while it ran", nil
+		return "what it was made of changed while it ran, or may have", nil
 	}
 	changed, err := k.Against(ctx, t, r.MadeOf)
 	if err != nil {

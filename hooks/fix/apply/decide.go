@@ -26,13 +26,13 @@ const MaxReason = 4 << 10
 // be empty; the caller removes secrets from it.
 func (t Tree) Reject(ctx context.Context, p *fix.Proposal, reason string, o Options) (r Rejected, err error) {
 	_, err = t.locked(ctx, o.DryRun, func() (Applied, error) {
-		r, err = reject(p, reason, o)
+		r, err = t.reject(p, reason, o)
 		return Applied{}, err
 	})
 	return r, inOtherWords(err, "not rejected", "")
 }
 
-func reject(p *fix.Proposal, reason string, o Options) (Rejected, error) {
+func (t Tree) reject(p *fix.Proposal, reason string, o Options) (Rejected, error) {
 	changes, err := readState(p)
 	if err != nil {
 		return Rejected{}, err
@@ -44,7 +44,7 @@ func reject(p *fix.Proposal, reason string, o Options) (Rejected, error) {
 		return r, refused("no fix is proposed for task %s of run %s (%s); there is nothing to reject", p.Task,
 			p.Run, p.State)
 	case fix.Applied:
-		return r, refused("it is applied; take it back first: %s", command("revert", p.Run, p.Called))
+		return r, refused("it is applied; take it back first: %s", t.Fixes.Command("fix", "revert", p.Run, p.Called))
 	case fix.Superseded:
 		return r, refused("a later fix took its place at %s: it is no longer open", fix.LastTo(changes, is).At)
 	case fix.Rejected:

@@ -162,7 +162,7 @@ func (p *plan) conflict(ctx context.Context, fixes *fix.Store, c conflicting) er
 	if slices.ContainsFunc(p.targets, func(t target) bool { return slices.Contains(paths, t.path) && t.extent().Any() }) {
 		before = "it was applied before; since then: "
 	}
-	heal := "have a new fix proposed: async-pipeline heal " + p.Run + " " + quoted(p.Task)
+	heal := "have a new fix proposed: " + fixes.Command("heal", p.Run, p.Task)
 	if clash := slices.ContainsFunc(c, func(f Conflict) bool { return len(f.Clashes) > 0 }); p.threeWay || clash {
 		byHand := "\n"
 		if p.repo != nil && clash {

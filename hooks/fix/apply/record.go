@@ -102,17 +102,17 @@ func (t Tree) barred(r *record) error {
 	case r.disposition == fix.Rejected:
 		other := ""
 		if r.Verified != nil {
-			other = "; " + *r.Verified + " is verified: " + command("apply", r.Run, *r.Verified)
+			other = "; " + *r.Verified + " is verified: " + t.Fixes.Command("fix", "apply", r.Run, *r.Verified)
 		}
 		return refused("this fix was rejected at %s; run heal again, or apply %s with git apply%s", at,
 			r.PatchPath(), other)
 	case r.disposition == fix.Superseded && !r.ByNumber:
 		return refused("this fix was superseded at %s; run heal again, or name it by its number to apply it all the same: %s",
-			at, command("apply", r.Run, fix.CalledBy(r.Task, r.Name)))
+			at, t.Fixes.Command("fix", "apply", r.Run, fix.CalledBy(r.Task, r.Name)))
 	case r.disposition == fix.Superseded:
 		if o := t.inItsPlace(r.Proposal); o != nil {
 			return refused("this fix was superseded at %s, and one in its place is in the tree; take that out first: %s",
-				at, command("revert", o.Run, fix.CalledBy(o.Task, o.Name)))
+				at, t.Fixes.Command("fix", "revert", o.Run, fix.CalledBy(o.Task, o.Name)))
 		}
 	}
 	return nil
@@ -129,11 +129,6 @@ func (t Tree) inItsPlace(p *fix.Proposal) *fix.Proposal {
 		}
 	}
 	return nil
-}
-
-// command is a verb for one fix, as a person types it.
-func command(verb, run, name string) string {
-	return "async-pipeline fix " + verb + " " + run + " " + quoted(name)
 }
 
 // A step is what one apply wrote to a path.

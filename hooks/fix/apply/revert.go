@@ -60,7 +60,7 @@ func (t Tree) appliedBeside(p *fix.Proposal) string {
 	counts, others, _ := t.Fixes.InRun(p.Run) // only for the advice
 	for _, o := range slices.Concat(counts, others) {
 		if o.Task == p.Task && o.Name != p.Name && o.InTheTree() {
-			return "; another fix of this task is: " + command("revert", p.Run, o.Called)
+			return "; another fix of this task is: " + t.Fixes.Command("fix", "revert", p.Run, o.Called)
 		}
 	}
 	return ""

@@ -24,7 +24,7 @@ type View struct {
 	files   []reapi.File // files, links and empty folders, sorted by path
 	closed  []reapi.File // folders that keep something from their group or others, with their modes, sorted by path
 	changed []int64      // of files: when it was last changed in any way, ns since 1970
-	latest  int64        // of changed
+	latest  int64        // when one of them may have been changed last: see tree.Latest
 	ignored []bool       // of files: git ignores it
 	broken  []tree.Omitted
 	repos   []string // folders below the root that have a .git
@@ -65,7 +65,7 @@ func (m *Memory) view(found *tree.Manifest) *View {
 			f.Executable, f.Mode = e.Mode&0o100 != 0, reapi.Restricted(e.Mode)
 		}
 		v.files, v.changed = append(v.files, f), append(v.changed, found.Changed(i))
-		v.latest = max(v.latest, found.Changed(i))
+		v.latest = max(v.latest, tree.Latest(found.Changed(i)))
 	}
 	v.ignored = make([]bool, len(v.files))
 	if len(v.top) > 0 {
@@ -249,6 +249,16 @@ func (v *View) ChangedAfter(p string, at int64) bool {
 	}
 	i, ok := v.place(p)
 	return ok && v.changed[i] > at
+}
+
+// MayHaveChangedAfter reports whether a file has a time with which it may have been changed after at, in ns since 1970: where
+// the file system knows only whole seconds.
+func (v *View) MayHaveChangedAfter(p string, at int64) bool {
+	if v.latest <= at {
+		return false
+	}
+	i, ok := v.place(p)
+	return ok && tree.Latest(v.changed[i]) > at
 }
 
 // Differs reports whether a file was changed in any way since an earlier view, which had it. A file may be stamped up to a

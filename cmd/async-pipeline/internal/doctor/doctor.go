@@ -61,7 +61,7 @@ func (d *checkup) examine(version string) error {
 			d.copies()
 		}
 	} else {
-		d.noted("project", "async-pipeline init drafts a PIPELINE.hcl",
+		d.noted("project", d.Typed("init")+" drafts a PIPELINE.hcl",
 			"neither a PIPELINE.hcl nor recorded runs in %s or a folder above: only the machine was looked at", dir)
 	}
 	d.processes()

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/cachedir"
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
@@ -125,7 +127,7 @@ func (d *checkup) results() {
 	at := existing(dir)
 	var fs unix.Statfs_t
 	if info, err := os.Stat(at); err != nil || !info.IsDir() || writable(at) != nil || unix.Statfs(at, &fs) != nil {
-		d.trouble("cache", "make it a folder that you can write, or set ASYNC_PIPELINE_CACHE_DIR to one",
+		d.trouble("cache", cmp.Or(advice.OwnerOf(at), "make it a folder that you can write, or set ASYNC_PIPELINE_CACHE_DIR to one"),
 			"no result can be stored in %s, so tasks run again: %s is no folder that can be written", d.path(dir), d.path(at))
 		return
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/cmd/async-pipeline/internal/view"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/hooks/fix/apply"
+	"github.com/async-pipeline/async-pipeline/internal/advice"
 	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -67,11 +69,11 @@ func (d *checkup) folder() bool {
 		return false
 	}
 	if _, err := d.store.IDs(); err != nil {
-		d.trouble("records", "", "%v", err)
+		d.trouble("records", advice.Owner(err), "%v", err)
 		return false
 	}
 	if err := writable(dir); err != nil {
-		d.trouble("records", "make it writable, or nothing can be recorded", "%s cannot be written: %v",
+		d.trouble("records", cmp.Or(advice.OwnerOf(dir), "make it writable, or nothing can be recorded"), "%s cannot be written: %v",
 			d.path(dir), err)
 	} else if info.Mode().Perm()&0o022 != 0 {
 		d.trouble("records", "chmod 700 "+view.Quote(dir), "others can write %s, and with it what is recorded",
@@ -147,7 +149,7 @@ func (d *checkup) runs() {
 		case record.Newer(err):
 			remedy = ""
 		case errors.Is(err, fs.ErrPermission):
-			remedy = "make it readable for you"
+			remedy = cmp.Or(advice.Owner(err), "make it readable for you")
 		}
 		d.trouble("runs", remedy, "%v", err)
 	}
@@ -185,7 +187,7 @@ func (d *checkup) fixes() {
 	for _, err := range first(unread) {
 		remedy := "do not apply it; run heal again"
 		if errors.Is(err, fs.ErrPermission) {
-			remedy = "make it readable for you"
+			remedy = cmp.Or(advice.Owner(err), "make it readable for you")
 		}
 		d.trouble("fixes", remedy, "%v", err)
 	}
@@ -206,7 +208,7 @@ func (d *checkup) unsettled() {
 	r, err := (apply.Tree{Fixes: d.fixStore()}).Unsettled(context.Background())
 	switch {
 	case err != nil:
-		d.trouble("apply", "", "%v", err)
+		d.trouble("apply", advice.Owner(err), "%v", err)
 	case r != nil:
 		d.trouble("apply", "any other command does it: "+d.Typed("fix", "list"),
 			"the %s of the fix for %s of run %s was interrupted and will be %s: %s",

@@ -1,0 +1,81 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/async-pipeline/async-pipeline/pipeline"
+)
+
+// On a file system that only keeps whole seconds a file that is edited and put back while a task runs looks as it was. Where
+// that can be, nothing is stored; the next run stores.
+func TestWholeSeconds(t *testing.T) {
+	t.Parallel()
+	top := wholeSeconds(t)
+	root := filepath.Join(top, "p")
+	must(t, os.Mkdir(root, 0o700))
+	p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Inputs: []string{"f"}})
+	ctx := context.Background()
+	// run runs the task and returns why its result was not stored. meanwhile is called while it runs.
+	run := func(meanwhile func()) string {
+		t.Helper()
+		c := p.cache()
+		e := c.Look(ctx, p.config.Tasks[0])
+		if e.Result != Miss {
+			t.Fatal(e.Result)
+		}
+		meanwhile()
+		must(t, os.WriteFile(p.log, nil, 0o600))
+		c.Ran(e.task)
+		must(t, c.Store(ctx, e, p.log, time.Second))
+		return e.NotStored
+	}
+	nothing := func() {}
+	pass := func() { time.Sleep(2100 * time.Millisecond) }
+
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1050 * time.Millisecond))) // all within one second
+	p.write("f", "1")
+	why := run(func() {
+		p.write("f", "2")
+		p.write("f", "1")
+	})
+	if why != "f"+justChanged {
+		t.Errorf("put back: %q", why)
+	}
+	pass()
+	must(t, os.WriteFile(filepath.Join(top, "join"), nil, 0o600)) // the program of the task
+	if why := run(nothing); why != "the program join"+justChanged {
+		t.Errorf("with a new program: %q", why)
+	}
+	pass()
+	if why := run(nothing); why != "" {
+		t.Errorf("with what is old: %q", why)
+	}
+	if e := p.cache().Look(ctx, p.config.Tasks[0]); e.Result != Hit {
+		t.Error(e.Result, e.Why)
+	}
+}
+
+// wholeSeconds mounts a new file system that only keeps whole seconds.
+func wholeSeconds(t *testing.T) string {
+	t.Helper()
+	top := t.TempDir()
+	disk, at := filepath.Join(top, "disk"), filepath.Join(top, "mounted")
+	must(t, errors.Join(os.WriteFile(disk, nil, 0o600), os.Truncate(disk, 16<<20), os.Mkdir(at, 0o700)))
+	for _, line := range []string{"mkfs.ext4 -q -I 128 " + disk, "mount -o loop " + disk + " " + at} {
+		words := strings.Fields(line)
+		if out, err := exec.CommandContext(t.Context(), words[0], words[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("no file system can be mounted here: %s: %v: %s", words[0], err, out)
+		}
+	}
+	t.Cleanup(func() { must(t, unix.Unmount(at, 0)) })
+	return at
+}
