@@ -203,6 +203,9 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 		if (v.ChangedAfter(f.Path, e.at) || v.Differs(e.view, f.Path)) && f.Digest != files.NameOnly && !files.Matches(own, f.Path) {
 			return "its inputs changed while it ran: " + f.Path
 		}
+		if files.LeadsOutside(f) && changedAfter(filepath.Join(c.Config.Root, filepath.FromSlash(f.Path)), e.at) {
+			return "its inputs changed while it ran: what " + f.Path + " leads to"
+		}
 	}
 	was, of, set := e.Key, e.root, e.set
 	if auto {
@@ -230,6 +233,12 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 		}
 	}
 	return ""
+}
+
+// changedAfter reports whether the file that a path leads to is gone, or was changed in any way after at, in ns since 1970.
+func changedAfter(path string, at int64) bool {
+	var st unix.Stat_t
+	return unix.Stat(path, &st) != nil || st.Ctim.Nano() > at
 }
 
 // PassedIn returns the run whose result is stored for the key of an entry, or "".

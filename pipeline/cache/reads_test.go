@@ -214,7 +214,8 @@ func TestAutoChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// A task with inputs = auto is not stored where something old took the place of what it read: no time of a file tells that.
+// A task with inputs = auto is not stored where what it read was replaced, also by what is old, or where a link leads to
+// what changed.
 func TestAutoReplacedMeanwhile(t *testing.T) {
 	t.Parallel()
 	move := func(p *project, from, to string) {
@@ -237,6 +238,8 @@ func TestAutoReplacedMeanwhile(t *testing.T) {
 		{access.Looked, "lib", func(p *project) { move(p, "other", "lib") }, "lib"},
 		{access.Looked, "empty", func(p *project) { must(p.t, os.Remove(filepath.Join(p.root, "empty"))); p.write("empty", "") }, "empty"},
 		{access.Read, "lib/sub/f", func(p *project) { move(p, "new", "unread") }, ""},
+		{access.Read, "link", func(p *project) { p.write("link", "new") }, "what link leads to"},
+		{access.Read, "link", func(*project) {}, ""},
 		{access.Removed, "empty", func(p *project) { move(p, "empty", "gone"); must(p.t, os.Mkdir(filepath.Join(p.root, "empty"), 0o755)) }, ""},
 	} {
 		root, err := filepath.EvalSymlinks(t.TempDir())
@@ -246,6 +249,9 @@ func TestAutoReplacedMeanwhile(t *testing.T) {
 			p.write(name, name)
 		}
 		must(t, os.Mkdir(filepath.Join(root, "empty"), 0o755))
+		outside := filepath.Join(t.TempDir(), "f")
+		must(t, os.WriteFile(outside, nil, 0o600))
+		must(t, os.Symlink(outside, filepath.Join(root, "link")))
 		time.Sleep(12 * time.Millisecond)
 		c := p.cache()
 		e := c.Look(t.Context(), p.config.Tasks[0])
