@@ -54,31 +54,32 @@ func lines(all []difference) []string {
 	return said
 }
 
-// differences returns why a task misses: found is the error with which its result was looked for.
-func (c *Cache) differences(t *pipeline.Task, now *baseline, inputs []reapi.File, found error) []string {
+// differences returns why a task misses: found is the error with which its result was looked for. made reports
+// whether all that differs is what tasks make that it depends on.
+func (c *Cache) differences(t *pipeline.Task, now *baseline, inputs []reapi.File, found error) (why []string, made bool) {
 	switch {
 	case errors.Is(found, errExpired):
-		return []string{fmt.Sprintf("older than the ttl of %v", t.Cache.TTL)}
+		return []string{fmt.Sprintf("older than the ttl of %v", t.Cache.TTL)}, false
 	case errors.Is(found, store.ErrDamaged):
-		return []string{"entry damaged"}
+		return []string{"entry damaged"}, false
 	case !errors.Is(found, store.ErrAbsent):
-		return []string{found.Error()}
+		return []string{found.Error()}, false
 	}
 	last := c.baselines.of(c.baselines.name(t))
 	if last == nil {
 		if len(t.Run.Args) > 0 {
-			return []string{"first run with these arguments"}
+			return []string{"first run with these arguments"}, false
 		}
-		return []string{"first run"}
+		return []string{"first run"}, false
 	}
 	if last.Key == now.Key {
-		return []string{"entry missing"}
+		return []string{"entry missing"}, false
 	}
-	why := lines(c.compare(t, &last.MadeOf, &now.MadeOf, inputs))
-	if len(why) == 0 {
-		why = append(why, "the inputs changed")
+	all := c.compare(t, &last.MadeOf, &now.MadeOf, inputs)
+	if len(all) == 0 {
+		return []string{"the inputs changed"}, false
 	}
-	return why
+	return lines(all), !slices.ContainsFunc(all, func(d difference) bool { return d.maker == "" })
 }
 
 // compare returns what differs between what a task was made of and what it is made of now, with the inputs that it has
