@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,6 +31,7 @@ type difference struct {
 const (
 	isNew       = "is new"
 	isGone      = "is gone"
+	isNoInput   = "is no longer an input"
 	isChanged   = "changed"
 	isOtherMode = "changed its mode"
 )
@@ -119,6 +122,9 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []rea
 			return d.program != "" && slices.Contains(paths, difference{path: d.program, what: isChanged})
 		})
 		for i := range paths {
+			if paths[i].what == isGone && isThere(filepath.Join(c.Config.Root, filepath.FromSlash(paths[i].path))) {
+				paths[i].what = isNoInput // the patterns changed, or what git ignores
+			}
 			paths[i].maker = c.maker(t, strings.TrimSuffix(paths[i].path, "/"))
 		}
 		why = append(why, paths...)
@@ -127,6 +133,16 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []rea
 		}
 	}
 	return why
+}
+
+// isThere reports whether a path has something else than an empty folder.
+func isThere(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return err == nil
+	}
+	names, err := os.ReadDir(path)
+	return err == nil && len(names) > 0
 }
 
 // platformText tells how a value of the platform differs.
