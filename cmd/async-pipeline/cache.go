@@ -130,7 +130,7 @@ type forecast struct {
 	without func(*pipeline.Task) *cache.Entry // run.WithoutService; nil: the run has all services
 }
 
-// look returns what the cache knows of a task and, where one of those before it runs, on what a hit depends.
+// look returns what the cache knows of a task. Where one of those before it runs and may change that, unless says so.
 func (f *forecast) look(t *pipeline.Task, before []string) (e *cache.Entry, unless string) {
 	if f.without != nil && t.Service == nil {
 		e = f.without(t)
@@ -139,7 +139,7 @@ func (f *forecast) look(t *pipeline.Task, before []string) (e *cache.Entry, unle
 		e = f.cache.Look(context.Background(), t)
 	}
 	i := slices.IndexFunc(before, func(d string) bool { return f.runs[d] != "" })
-	if i >= 0 {
+	if i >= 0 && e != nil && (e.Result == cache.Hit || e.OfOutputs && !f.cache.Force) {
 		unless = "unless " + view.TaskName(f.runs[before[i]]) + " changes what it reads"
 	}
 	switch {
@@ -186,9 +186,17 @@ func predict(prog *program, s *selection, named bool, f *cacheFlags, plan []view
 		case e.Result == cache.Forced:
 			p.Cache = "runs: --force"
 		default:
-			p.Cache = "runs: " + prog.Secrets.String(e.Reason())
+			p.Cache = "runs: " + prog.Secrets.String(joined(e.Reason(), unless))
 		}
 	}
+}
+
+// joined returns why a task runs, and on what that depends, or "".
+func joined(why, unless string) string {
+	if unless == "" {
+		return why
+	}
+	return why + ", " + unless
 }
 
 // receiptOf returns what the cache would do for a task. A hit has a reason where a task before it runs, which may change
@@ -218,9 +226,9 @@ func receiptOf(prog *program, f *cacheFlags, c *pipeline.Config, t *pipeline.Tas
 	if e.Key != "" {
 		r.Key = new("sha256:" + e.Key)
 	}
-	why := e.Reason()
-	if e.Result == cache.Hit {
-		why = unless
+	why := unless
+	if e.Result != cache.Hit {
+		why = joined(e.Reason(), unless)
 	}
 	if why != "" {
 		r.Reason = new(prog.Secrets.String(why))

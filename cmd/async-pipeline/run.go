@@ -291,7 +291,7 @@ func (r *runFlags) choose(prog *program, c *pipeline.Config, names []string, scr
 	}
 	if left := s.left; left != nil {
 		s.taken, s.job = &left.Taken, nil
-		screen.Resumes(left.Taken.Run, left.Past.Status, left.Taken.Passed, left.Unknown, passedAndAgain(left), r.dryRun)
+		screen.Resumes(left.Taken.Run, left.Past.Status, left.Taken.Passed, left.Past.Gone, left.Unknown, passedAndAgain(left), r.dryRun)
 		if s.graph == nil {
 			screen.Line("Nothing is left to run.")
 			return s, nil

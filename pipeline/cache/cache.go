@@ -118,6 +118,9 @@ type Entry struct {
 	Result string   // Hit | Miss | Off | Forced
 	Key    string   // sha256 in hexadecimal; empty with Off
 	Why    []string // with Miss: what differs from the last pass, the most telling first
+	// OfOutputs is whether Why is only about outputs of tasks that the task depends on, or no input is there: where one of
+	// those runs, it may make them as they were.
+	OfOutputs bool
 
 	// NotStored is why a task that passed was not stored; empty: it was, or did not pass.
 	NotStored string
@@ -249,6 +252,7 @@ func (c *Cache) Look(ctx context.Context, t *pipeline.Task) *Entry {
 		e.bare, e.sets = &bare, c.setsOf(t, pass)
 	}
 	if err := c.lookFor(ctx, e); err != nil {
+		e.OfOutputs = errors.Is(err, errNoInput)
 		return off(err.Error())
 	}
 	if c.Peek && e.Result == Hit {
@@ -288,8 +292,8 @@ func (c *Cache) foresee(e *Entry) {
 	c.foreseen[e.task.Name] = files.Tidy(slices.Concat(there, e.found.Files))
 }
 
-// noInput is why a task of whose inputs no file is there is not cached: its patterns may be mistyped.
-const noInput = "no file matches its inputs"
+// errNoInput is why a task of whose inputs no file is there is not cached: its patterns may be mistyped.
+var errNoInput = errors.New("no file matches its inputs")
 
 // lookFor looks for the result of a task.
 //
@@ -316,7 +320,7 @@ func (c *Cache) lookNow(ctx context.Context, e *Entry) error {
 	e.Why = []string{"first run"}
 	lacks, err := c.lookIn(ctx, v, e)
 	if lacks != nil && !c.Force {
-		e.Why = c.differences(e.task, &e.made, e.inputs, lacks)
+		e.Why, e.OfOutputs = c.differences(e.task, &e.made, e.inputs, lacks)
 	}
 	if e.task.Auto && e.Result != Hit && !c.Peek {
 		e.at = afterTick() - 1 // what it reads is not known: only their times tell which files change from now on
@@ -334,7 +338,8 @@ func (c *Cache) Refuse(ctx context.Context, e *Entry, why error) {
 		}
 	}
 	if e.Result == Hit {
-		e.Result, e.Why = Miss, c.differences(e.task, &e.made, e.inputs, why)
+		e.Result = Miss
+		e.Why, e.OfOutputs = c.differences(e.task, &e.made, e.inputs, why)
 	}
 }
 
@@ -348,7 +353,7 @@ func (c *Cache) lookIn(ctx context.Context, v *files.View, e *Entry) (lacks, err
 			return nil, err
 		}
 		if len(inputs) == 0 && !e.task.Auto {
-			return nil, errors.New(noInput)
+			return nil, errNoInput
 		}
 		root := reapi.Directories(inputs, nil)
 		made, err := c.describe(ctx, e.task, e.is, root, set, nil)

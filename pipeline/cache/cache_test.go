@@ -256,6 +256,13 @@ func TestReasons(t *testing.T) {
 			must(t, os.Symlink("../elsewhere", filepath.Join(root, "src/a")))
 		}, []string{"gen miss: elsewhere is new; src/a changed", "use hit"}},
 		{"what a link leads to", func() { p.write("elsewhere", "other") }, []string{"gen miss: elsewhere changed", "use miss: gen/out.txt changed, an output of gen"}},
+		{"another pattern", func() { p.config.Tasks[0].Inputs = append(p.config.Tasks[0].Inputs, "!src/b.c") }, []string{"gen miss: src/b.c is no longer an input", "use miss: gen/out.txt changed, an output of gen"}},
+		{"a folder", func() { p.write("src/sub/x", "x"); p.write("src/sub/y", "y") }, []string{"gen miss: src/sub/ is new", "use miss: gen/out.txt changed, an output of gen"}},
+		{"an empty folder", func() {
+			must(t, os.Remove(filepath.Join(root, "src/sub/x")))
+			must(t, os.Remove(filepath.Join(root, "src/sub/y")))
+			p.write("src/a2", "")
+		}, []string{"gen miss: src/a2 is new; src/sub/ is gone", "use miss: gen/out.txt changed, an output of gen"}},
 	}
 	for _, s := range steps {
 		s.do()

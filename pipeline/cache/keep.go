@@ -208,6 +208,9 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 		default:
 			return f.Path + justChanged
 		}
+		if files.LeadsOutside(f) && changedAfter(filepath.Join(c.Config.Root, filepath.FromSlash(f.Path)), e.at) {
+			return "its inputs changed while it ran: what " + f.Path + " leads to"
+		}
 	}
 	was, of, set := e.Key, e.root, e.set
 	if auto {
@@ -244,6 +247,12 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 // next run can tell.
 const justChanged = " was changed less than 2 seconds before it started, and its file system only keeps whole seconds: " +
 	"a change while it ran would not be seen"
+
+// changedAfter reports whether the file that a path leads to is gone, or may have been changed in any way after at, in ns since 1970.
+func changedAfter(path string, at int64) bool {
+	var st unix.Stat_t
+	return unix.Stat(path, &st) != nil || tree.Latest(st.Ctim.Nano()) > at
+}
 
 // PassedIn returns the run whose result is stored for the key of an entry, or "".
 func (c *Cache) PassedIn(e *Entry) string {

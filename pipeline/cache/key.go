@@ -57,7 +57,7 @@ func (c *Cache) serviceKey(ctx context.Context, s *pipeline.Task, known map[stri
 	}
 	made, inputs, err := c.now(ctx, s, nil, known)
 	if err == nil && len(inputs) == 0 {
-		err = fmt.Errorf("the service %s, which it needs: %s", pipeline.ShownName(s.Name), noInput)
+		err = fmt.Errorf("the service %s, which it needs: %w", pipeline.ShownName(s.Name), errNoInput)
 	}
 	return made.Key, err
 }

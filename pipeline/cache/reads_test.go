@@ -214,6 +214,63 @@ func TestAutoChangedMeanwhile(t *testing.T) {
 	}
 }
 
+// A task with inputs = auto is not stored where what it read was replaced, also by what is old, or where a link leads to
+// what changed.
+func TestAutoReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
+	move := func(p *project, from, to string) {
+		must(p.t, os.RemoveAll(filepath.Join(p.root, to)))
+		must(p.t, os.Rename(filepath.Join(p.root, from), filepath.Join(p.root, to)))
+	}
+	folder := func(p *project) { move(p, "new", "lib") }
+	for _, row := range []struct {
+		kind   access.Kind
+		path   string
+		change func(p *project)
+		want   string
+	}{
+		{access.Read, "lib/sub/f", folder, "lib/sub/f"},
+		{access.Looked, "lib/sub/f", folder, "lib/sub/f"},
+		{access.Looked, "lib", folder, "lib"}, // it may have worked in it
+		{access.Looked, "lib/sub", folder, "lib/sub"},
+		{access.Listed, "lib", folder, "lib"},
+		{access.Listed, "lib", func(p *project) { move(p, "new", "lib/sub/f"); move(p, "lib/sub/f", "lib/one") }, "lib/one"}, // was a file
+		{access.Looked, "lib", func(p *project) { move(p, "other", "lib") }, "lib"},
+		{access.Looked, "empty", func(p *project) { must(p.t, os.Remove(filepath.Join(p.root, "empty"))); p.write("empty", "") }, "empty"},
+		{access.Read, "lib/sub/f", func(p *project) { move(p, "new", "unread") }, ""},
+		{access.Read, "link", func(p *project) { p.write("link", "new") }, "what link leads to"},
+		{access.Read, "link", func(*project) {}, ""},
+		{access.Removed, "empty", func(p *project) { move(p, "empty", "gone"); must(p.t, os.Mkdir(filepath.Join(p.root, "empty"), 0o755)) }, ""},
+	} {
+		root, err := filepath.EvalSymlinks(t.TempDir())
+		must(t, err)
+		p := newProject(t, root, filepath.Join(root, ".async", "cache"), &pipeline.Task{Name: "t", Auto: true})
+		for _, name := range []string{"lib/one", "lib/sub/f", "new/one", "new/sub/f", "other"} {
+			p.write(name, name)
+		}
+		must(t, os.Mkdir(filepath.Join(root, "empty"), 0o755))
+		outside := filepath.Join(t.TempDir(), "f")
+		must(t, os.WriteFile(outside, nil, 0o600))
+		must(t, os.Symlink(outside, filepath.Join(root, "link")))
+		time.Sleep(12 * time.Millisecond)
+		c := p.cache()
+		e := c.Look(t.Context(), p.config.Tasks[0])
+		e.See()(access.Path{Kind: row.kind, Name: filepath.Join(root, row.path)})
+		row.change(p)
+		must(t, os.WriteFile(p.log, nil, 0o600))
+		c.Ran(e.task)
+		must(t, c.Store(t.Context(), e, p.log, time.Second))
+		want := ""
+		if row.want != "" {
+			want = "its inputs changed while it ran: " + row.want
+		}
+		if e.NotStored != want {
+			t.Errorf("%d %s: %q, want %q", row.kind, row.path, e.NotStored, want)
+		}
+		must(t, c.Close())
+	}
+}
+
 // strict compares what was opened with the inputs.
 func TestStrict(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func (u *Unseen) ask(c *pipeline.Config, tasks []*pipeline.Task) error {
 // reason returns why a task is affected by itself although no path that git tells of is an input, or "".
 func (u *Unseen) reason(t *pipeline.Task) string {
 	if u.namesNothing(t) {
-		return noInput
+		return errNoInput.Error()
 	}
 	name := u.input(t)
 	if name == "" || u.IsCached != nil && u.IsCached(t) {
@@ -66,7 +66,7 @@ func (u *Unseen) reason(t *pipeline.Task) string {
 	return name + ": git does not see it"
 }
 
-// namesNothing reports whether no file is there that the patterns of inputs match, so that t is not cached: see noInput.
+// namesNothing reports whether no file is there that the patterns of inputs match, so that t is not cached: see errNoInput.
 func (u *Unseen) namesNothing(t *pipeline.Task) bool {
 	if t.Auto || len(t.Reads) > 0 || len(u.outputs(t)) > len(t.Outputs) {
 		return false

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,6 +31,7 @@ type difference struct {
 const (
 	isNew       = "is new"
 	isGone      = "is gone"
+	isNoInput   = "is no longer an input"
 	isChanged   = "changed"
 	isOtherMode = "changed its mode"
 )
@@ -54,31 +57,32 @@ func lines(all []difference) []string {
 	return said
 }
 
-// differences returns why a task misses: found is the error with which its result was looked for.
-func (c *Cache) differences(t *pipeline.Task, now *baseline, inputs []reapi.File, found error) []string {
+// differences returns why a task misses: found is the error with which its result was looked for. made reports
+// whether all that differs is what tasks make that it depends on.
+func (c *Cache) differences(t *pipeline.Task, now *baseline, inputs []reapi.File, found error) (why []string, made bool) {
 	switch {
 	case errors.Is(found, errExpired):
-		return []string{fmt.Sprintf("older than the ttl of %v", t.Cache.TTL)}
+		return []string{fmt.Sprintf("older than the ttl of %v", t.Cache.TTL)}, false
 	case errors.Is(found, store.ErrDamaged):
-		return []string{"entry damaged"}
+		return []string{"entry damaged"}, false
 	case !errors.Is(found, store.ErrAbsent):
-		return []string{found.Error()}
+		return []string{found.Error()}, false
 	}
 	last := c.baselines.of(c.baselines.name(t))
 	if last == nil {
 		if len(t.Run.Args) > 0 {
-			return []string{"first run with these arguments"}
+			return []string{"first run with these arguments"}, false
 		}
-		return []string{"first run"}
+		return []string{"first run"}, false
 	}
 	if last.Key == now.Key {
-		return []string{"entry missing"}
+		return []string{"entry missing"}, false
 	}
-	why := lines(c.compare(t, &last.MadeOf, &now.MadeOf, inputs))
-	if len(why) == 0 {
-		why = append(why, "the inputs changed")
+	all := c.compare(t, &last.MadeOf, &now.MadeOf, inputs)
+	if len(all) == 0 {
+		return []string{"the inputs changed"}, false
 	}
-	return why
+	return lines(all), !slices.ContainsFunc(all, func(d difference) bool { return d.maker == "" })
 }
 
 // compare returns what differs between what a task was made of and what it is made of now, with the inputs that it has
@@ -118,6 +122,9 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []rea
 			return d.program != "" && slices.Contains(paths, difference{path: d.program, what: isChanged})
 		})
 		for i := range paths {
+			if paths[i].what == isGone && isThere(filepath.Join(c.Config.Root, filepath.FromSlash(paths[i].path))) {
+				paths[i].what = isNoInput // the patterns changed, or what git ignores
+			}
 			paths[i].maker = c.maker(t, strings.TrimSuffix(paths[i].path, "/"))
 		}
 		why = append(why, paths...)
@@ -126,6 +133,16 @@ func (c *Cache) compare(t *pipeline.Task, last, now *record.MadeOf, inputs []rea
 		}
 	}
 	return why
+}
+
+// isThere reports whether a path has something else than an empty folder.
+func isThere(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return err == nil
+	}
+	names, err := os.ReadDir(path)
+	return err == nil && len(names) > 0
 }
 
 // platformText tells how a value of the platform differs.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/async-pipeline/async-pipeline/internal/english"
 	"github.com/async-pipeline/async-pipeline/internal/journal"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
@@ -21,6 +22,7 @@ type Past struct {
 	Status string           // how it ended
 	Config *pipeline.Config // with the arguments that tasks had there
 	Tasks  []record.Task    // those of the run, then those that it had taken over; without a status: the run they passed in is gone
+	Gone   []string         // of those of Tasks that passed: Config has no such task
 
 	names []string         // of those of Tasks that Config has
 	ended map[string]ended // by name
@@ -34,7 +36,7 @@ type ended struct {
 }
 
 // Read reads the record of a run that has ended, and those of the runs that it had resumed. The error says why the run
-// cannot be resumed: a record is damaged, or there is no task that could run.
+// cannot be resumed: a record is damaged, or the configuration has not all tasks that did not pass.
 func Read(store *record.Store, e record.Entry, c *pipeline.Config) (*Past, error) {
 	of, err := read(store, e)
 	if err != nil {
@@ -48,6 +50,7 @@ func Read(store *record.Store, e record.Entry, c *pipeline.Config) (*Past, error
 	if err := p.follow(store, of.resumes); err != nil {
 		return nil, err
 	}
+	var missed []string
 	for _, name := range names {
 		t, known := p.ended[name]
 		if !known {
@@ -55,12 +58,20 @@ func Read(store *record.Store, e record.Entry, c *pipeline.Config) (*Past, error
 			p.ended[name] = t
 		}
 		p.Tasks = append(p.Tasks, t.Task)
-		if c.Task(name) != nil {
+		switch {
+		case c.Task(name) != nil:
 			p.names = append(p.names, name)
+		case hasPassed(t), t.Reason != nil && *t.Reason == record.NotNeeded:
+			p.Gone = append(p.Gone, name)
+		default:
+			missed = append(missed, pipeline.ShownName(name))
 		}
 	}
 	if len(p.names) == 0 {
 		return nil, errors.New("PIPELINE.hcl has none of its tasks")
+	}
+	if len(missed) > 0 {
+		return nil, fmt.Errorf("PIPELINE.hcl no longer has %s, which did not pass there: type async-pipeline run, without --resume", english.List(missed, 3))
 	}
 	p.Config = run.WithRecordedArgs(c, p.Tasks)
 	return p, nil

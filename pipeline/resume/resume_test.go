@@ -221,7 +221,7 @@ func TestLeft(t *testing.T) {
 			"run: deploy! its definition changed; beside: ; passed: test (1 unknown)",
 		},
 		{
-			"a task that is gone", "gen passed, lint failed, test passed", func(p *project) {
+			"a task that passed is gone", "gen passed, lint passed, test passed", func(p *project) {
 				p.config.Tasks = []*pipeline.Task{p.task("gen")}
 			}, "run: ; beside: ; passed: gen (0 unknown)",
 		},
@@ -455,6 +455,10 @@ func TestReadRefuses(t *testing.T) {
 			p.run("test failed", nil)
 			p.config.Tasks = []*pipeline.Task{task("other")}
 		}, "PIPELINE.hcl has none of its tasks"},
+		{"tasks that did not pass are not left", func(p *project) {
+			p.run("gen passed, lint passed, test failed, deploy skipped", nil)
+			p.config.Tasks = []*pipeline.Task{p.task("gen")}
+		}, "PIPELINE.hcl no longer has test, deploy, which did not pass there: type async-pipeline run, without --resume"},
 	} {
 		p := newProject(t)
 		tt.change(p)

@@ -330,6 +330,9 @@ func (v *View) WithTargets(root string, covered func(dir string) bool, files []r
 	return slices.CompactFunc(files, func(a, b reapi.File) bool { return a.Path == b.Path }), nil
 }
 
+// LeadsOutside reports whether a file of WithTargets is a link to a file outside of the root.
+func LeadsOutside(f reapi.File) bool { return strings.Contains(f.Link, "\x00") }
+
 // covered reports whether patterns choose all of a folder, but for what others take away.
 func covered(all []Pattern, dir string) bool {
 	return slices.ContainsFunc(all, func(p Pattern) bool { return (p.All || p.Plain) && !p.Not && Within(dir, p.Folder) })

@@ -33,14 +33,15 @@ type Accesses struct {
 // A read is a path that was accessed.
 type read struct {
 	was    fs.FileMode // at the first access, of a link its own; of something that was not there, absent
+	info   fs.FileInfo // of was; nil: absent
 	looked bool        // whether it exists
 	read   bool
-	made   bool // it was made or written
-	first  bool // and not read before that, nor looked for
-	alone  bool // it could be made only because it was not there
-	passed bool // of a link: it is on the way to another path
-	names  []string
-	text   string // of a link, at the first access
+	made   bool                   // it was made or written
+	first  bool                   // and not read before that, nor looked for
+	alone  bool                   // it could be made only because it was not there
+	passed bool                   // of a link: it is on the way to another path
+	names  map[string]fs.FileMode // of a folder that was listed: what it had, with their types
+	text   string                 // of a link, at the first access
 }
 
 const absent = ^fs.FileMode(0)
@@ -151,7 +152,7 @@ func (r *Accesses) note(p string) *read {
 	x = &read{was: absent}
 	r.inside[p] = x
 	if info, err := os.Lstat(filepath.Join(r.real, p)); err == nil {
-		if x.was = info.Mode(); x.was&fs.ModeSymlink != 0 {
+		if x.was, x.info = info.Mode(), info; x.was&fs.ModeSymlink != 0 {
 			x.text, _ = os.Readlink(filepath.Join(r.real, p))
 		}
 	} else if p != "" {
@@ -207,12 +208,12 @@ func (r *Accesses) emptied(p string, x *read) {
 	}
 }
 
-// namesIn returns the names in a folder, sorted. It is never nil.
-func namesIn(dir string) []string {
-	names := []string{}
+// namesIn returns the names in a folder, with their types. It is never nil.
+func namesIn(dir string) map[string]fs.FileMode {
+	names := map[string]fs.FileMode{}
 	all, _ := os.ReadDir(dir)
 	for _, e := range all {
-		names = append(names, e.Name())
+		names[e.Name()] = e.Type()
 	}
 	return names
 }

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/async-pipeline/async-pipeline/internal/access"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
 func must(t *testing.T, err error) {
@@ -125,5 +127,34 @@ func TestAccesses(t *testing.T) {
 	none := func(string) bool { return false }
 	if s := r.End(none, none); !slices.Equal(s.Files, []string{"read"}) || s.WhyNot != "it mounts" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A folder that is in the place of another one only while the tree is walked is noticed: the walk has other contents.
+func TestChangedWhileWalked(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	for _, name := range []string{"lib/a", "new/a"} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(root, name), []byte(name), 0o600))
+		time.Sleep(12 * time.Millisecond) // the clock of files is coarse
+	}
+	move := func(from, to string) { must(t, os.Rename(filepath.Join(root, from), filepath.Join(root, to))) }
+	r := New(root)
+	r.See(access.Path{Kind: access.Read, Name: filepath.Join(root, "lib/a")})
+	move("lib", "old")
+	move("new", "lib")
+	cache := filepath.Join(root, ".async")
+	m := files.Memory{Cache: cache, Dir: cache, Root: root}
+	m.Want(nil, files.ParseAll([]string{"**"}))
+	v, err := m.Look(t.Context())
+	must(t, err)
+	move("lib", "new")
+	move("old", "lib")
+	none := func(string) bool { return false }
+	s := r.End(none, none)
+	if got := s.Changed(v, nil); got != "lib/a" {
+		t.Errorf("%q", got)
 	}
 }

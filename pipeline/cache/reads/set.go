@@ -26,11 +26,12 @@ type Set struct {
 // A Seen is what was gathered, once the task has ended.
 type Seen struct {
 	Set
-	snapshots map[string][]string // the names in Listed folders when they were read
-	folders   map[string]bool     // of Names, those that were there
-	links     map[string]string   // of Files, the texts of links as they were
-	Opened    []string            // files and links that were opened, also those that do not count
-	WhyNot    string              // it cannot be used for a key; empty: it can
+	snapshots map[string]map[string]fs.FileMode // the names in Listed folders when they were read, with their types
+	folders   map[string]bool                   // of Names, those that were there
+	links     map[string]string                 // of Files, the texts of links as they were
+	were      map[string]fs.FileInfo            // what was there at the first access; no folder that the task removed
+	Opened    []string                          // files and links that were opened, also those that do not count
+	WhyNot    string                            // it cannot be used for a key; empty: it can
 	root      string
 }
 
@@ -38,11 +39,17 @@ type Seen struct {
 func (r *Accesses) End(ignored, own func(string) bool) Seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Seen{WhyNot: r.blind, root: r.real, snapshots: map[string][]string{}, folders: map[string]bool{}, links: map[string]string{}}
+	s := Seen{
+		WhyNot: r.blind, root: r.real, snapshots: map[string]map[string]fs.FileMode{}, folders: map[string]bool{},
+		links: map[string]string{}, were: map[string]fs.FileInfo{},
+	}
 	names := map[string]bool{} // of Names: whether it was there
 	for _, p := range slices.Sorted(maps.Keys(r.inside)) {
 		x := r.inside[p]
 		file := x.was != absent && (x.was.IsRegular() || x.was&fs.ModeSymlink != 0)
+		if x.info != nil && (file || !x.made) {
+			s.were[p] = x.info
+		}
 		if x.read && file && !own(p) && !files.Ours(p) && !r.madeAbove(p) {
 			s.Opened = append(s.Opened, p)
 		}
@@ -103,7 +110,12 @@ func (r *Accesses) End(ignored, own func(string) bool) Seen {
 // hasOnly reports whether a path is a folder in which git ignores everything, as one with a .gitignore of its own.
 func (r *Accesses) hasOnly(p string, ignored func(string) bool) bool {
 	names := namesIn(filepath.Join(r.real, p))
-	return len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return !ignored(path.Join(p, n)) })
+	for n := range names {
+		if !ignored(path.Join(p, n)) {
+			return false
+		}
+	}
+	return len(names) > 0
 }
 
 // madeAbove reports whether a path is in a folder that the task made.
@@ -194,7 +206,12 @@ func special(root, p string) bool {
 // Changed returns what came or went since the task read it, or "".
 func (s *Seen) Changed(v *files.View, own []files.Pattern) string {
 	for _, p := range s.Files {
-		if f, ok := v.Find(p); !ok || f.Folder || f.Link != s.links[p] {
+		if f, ok := v.Find(p); !ok || f.Folder || f.Link != s.links[p] || v.Outdated(s.root, p) {
+			return p
+		}
+	}
+	for _, p := range slices.Concat(s.Files, s.Names, s.Listed) {
+		if s.replaced(p) {
 			return p
 		}
 	}
@@ -212,26 +229,45 @@ func (s *Seen) Changed(v *files.View, own []files.Pattern) string {
 	return ""
 }
 
-// listingChanged returns a name that came to a folder, or went, since it was read, and that the task did not make.
-func (s *Seen) listingChanged(v *files.View, dir string, own []files.Pattern) string {
-	was, now := map[string]bool{}, map[string]bool{}
-	for _, n := range s.snapshots[dir] {
-		was[n] = true
+// replaced reports whether something else is at a path than what the task saw. Times do not tell that: where a folder took
+// the place of another one, what is in it may be old.
+func (s *Seen) replaced(p string) bool {
+	was, there := s.were[p]
+	if !there {
+		return false
 	}
+	now, err := os.Lstat(filepath.Join(s.root, p))
+	return err != nil || !os.SameFile(was, now) || was.Mode().Type() != now.Mode().Type()
+}
+
+// listingChanged returns a name that came to a folder, went, or is of another type since it was read, and that the task
+// did not make.
+func (s *Seen) listingChanged(v *files.View, dir string, own []files.Pattern) string {
+	now := map[string]bool{}
 	for _, n := range v.NamesIn(dir) {
 		now[n] = true
-	}
-	for _, n := range slices.Sorted(maps.Keys(now)) {
 		p := path.Join(dir, n)
-		if _, made := slices.BinarySearch(s.Made, p); !was[n] && !made && !files.Matches(own, p) {
+		_, made := slices.BinarySearch(s.Made, p)
+		if was, ok := s.snapshots[dir][n]; (!ok || was != typeIn(v, p)) && !made && !files.Matches(own, p) {
 			return p
 		}
 	}
-	for _, n := range s.snapshots[dir] {
+	for _, n := range slices.Sorted(maps.Keys(s.snapshots[dir])) {
 		p := path.Join(dir, n)
 		if _, err := os.Lstat(filepath.Join(s.root, p)); err != nil && !now[n] && !files.Matches(own, p) {
 			return p
 		}
 	}
 	return ""
+}
+
+// typeIn returns the type of what a view has at a path: of a file, a link or a folder.
+func typeIn(v *files.View, p string) fs.FileMode {
+	switch f, ok := v.Find(p); {
+	case ok && f.Link != "":
+		return fs.ModeSymlink
+	case ok && !f.Folder:
+		return 0
+	}
+	return fs.ModeDir
 }
