@@ -95,6 +95,21 @@ func TestMisused(t *testing.T) {
 	}
 }
 
+// A command at the end of a line is not broken, however this program is called.
+func TestRefusedNamesACommand(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{
+		"async-pipeline fix apply 20261121T024000Z-7f3a test", "/opt/bin/async-pipeline -C '../my proj' heal 20261121T024000Z-7f3a test",
+		"'/my bin/async-pipeline' heal 20261121T024000Z-7f3a test", "sudo chown -R 1000:1000 /home/me/src/shop/.async",
+	} {
+		var b strings.Builder
+		(&Screen{W: &b, Columns: 40}).Refused("not applied: it changed: type this: " + command)
+		if !strings.HasSuffix(b.String(), "\n  "+command+"\n") {
+			t.Errorf("got\n%s", b.String())
+		}
+	}
+}
+
 // In a narrow terminal the text about a task is below its name; where the width is not known it stays one line.
 func TestTold(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
 
 // Width is the number of columns of our own lines where the terminal's is not known.
@@ -160,6 +162,9 @@ func (s *Screen) labelled(label, text string) {
 	s.put(b.String())
 }
 
+// commandIn finds commands, from the colon or the space in front of them. The path of this program may be in quotes.
+var commandIn = lazily.Regexp(`: ('[^']*/async-pipeline'|\S*async-pipeline|sudo) | git apply `)
+
 // wrapped writes text behind a label, every line of it wrapped. A command that ends a line has a line of its own,
 // whole.
 func (s *Screen) wrapped(sgr, label, text string) {
@@ -167,7 +172,10 @@ func (s *Screen) wrapped(sgr, label, text string) {
 	for line := range strings.SplitSeq(label+" "+strings.TrimSpace(text), "\n") {
 		line = Harmless(line)
 		room := s.wide() - 2
-		at := max(strings.LastIndex(line, ": async-pipeline "), strings.LastIndex(line, " git apply "))
+		at := -1
+		for _, found := range commandIn().FindAllStringIndex(line, -1) {
+			at = found[0]
+		}
 		if columns(line) <= room || at < 0 || strings.ContainsAny(line[at+2:], ";,()") {
 			lines = append(lines, Wrap(line, room)...)
 			continue
