@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
@@ -28,23 +28,14 @@ var errDefinition = errors.New("the patch breaks PIPELINE.hcl")
 // names. Where the patch cannot have changed them they are returned as they are.
 func (q *Request) defined(tasks []*pipeline.Task) ([]*pipeline.Task, error) {
 	c := q.Failure.Config
-	asked := files.AskedFor(c.Filesets, c.Asked)
-	changed := map[string]*patch.File{}
-	for _, change := range q.Changes {
-		// what a patch makes of PIPELINE.hcl itself is no measure of it
-		if rel, ok := q.inRoot(change.Path); ok && files.Matches(asked, rel) && !slices.Contains(q.definitionFiles(), rel) {
-			changed[rel] = change.After
-		}
-	}
-	if len(changed) == 0 || q.Failure.Define == nil {
+	if len(q.asked(c.Filesets, c.Asked)) == 0 || q.Failure.Define == nil {
 		return tasks, nil
 	}
-	dir, err := q.Homes.ThrowAway("definition")
+	dir, err := q.Homes.ThrowAway("tmp")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // small; Close removes what is left
-	if err := q.putDefinition(dir, changed); err != nil {
+	if err := q.putDefinition(dir); err != nil {
 		return nil, err
 	}
 	now, err := q.Failure.Define(dir)
@@ -59,6 +50,7 @@ func (q *Request) defined(tasks []*pipeline.Task) ([]*pipeline.Task, error) {
 		}
 		as := *t
 		as.Run, as.Env, as.PassEnv, as.Dir, as.Dotenv, as.Tools = d.Run, d.Env, d.PassEnv, d.Dir, d.Dotenv, d.Tools
+		as.Asked = d.Asked
 		tasks[i] = &as
 	}
 	for _, t := range now.Tasks {
@@ -70,17 +62,51 @@ func (q *Request) defined(tasks []*pipeline.Task) ([]*pipeline.Task, error) {
 	return tasks, nil
 }
 
+// asked returns the paths, relative to the root, of what the patch changes and file functions were asked for. What a patch
+// makes of PIPELINE.hcl itself is no measure of it.
+func (q *Request) asked(filesets, names []string) (all []string) {
+	asked := files.AskedFor(filesets, names)
+	for _, change := range q.Changes {
+		if rel, ok := q.inRoot(change.Path); ok && files.Matches(asked, rel) && !slices.Contains(q.definitionFiles(), rel) {
+			all = append(all, rel)
+		}
+	}
+	return all
+}
+
 // redefined returns those of tasks, without the failed one, that the patch defines otherwise: a check of verify must pass as
 // it was, too.
 func (q *Request) redefined(tasks, defined []*pipeline.Task) (changed []*pipeline.Task) {
 	for i, t := range tasks {
-		d := defined[i]
-		same := reflect.DeepEqual([]any{t.Run, t.Env, t.PassEnv, t.Dir, t.Dotenv, t.Tools}, []any{d.Run, d.Env, d.PassEnv, d.Dir, d.Dotenv, d.Tools})
-		if !same && t.Name != q.Failure.Task.Name && slices.Contains(q.Also, t.Name) {
+		if !same(t, defined[i]) && t.Name != q.Failure.Task.Name && slices.Contains(q.Also, t.Name) {
 			changed = append(changed, t)
 		}
 	}
 	return changed
+}
+
+// same reports whether two definitions of a task run the same command in the same way.
+func same(t, d *pipeline.Task) bool {
+	return reflect.DeepEqual([]any{t.Run, t.Env, t.PassEnv, t.Dir, t.Dotenv, t.Tools}, []any{d.Run, d.Env, d.PassEnv, d.Dir, d.Dotenv, d.Tools})
+}
+
+// flagTexts adds a flag for each file that the patch changes and that PIPELINE.hcl makes a command of. From then on the
+// check is another one, also where it passes as it was.
+func (q *Request) flagTexts(flags []fix.Flag, tasks, defined []*pipeline.Task) []fix.Flag {
+	var names []string
+	for i, t := range tasks {
+		if !same(t, defined[i]) {
+			names = slices.Concat(names, t.Asked, defined[i].Asked)
+		}
+	}
+	for _, rel := range q.asked(nil, names) {
+		at := path.Join(q.Base.Sub, rel)
+		flags = append(flags, fix.Flag{
+			ID: fmt.Sprintf("f%d", len(flags)+1), Rule: "check_file", Path: &at,
+			Detail: "PIPELINE.hcl makes what a check runs of it; the second check has that as it was",
+		})
+	}
+	return flags
 }
 
 // undefined is the verdict where the tasks are not known because of err.
@@ -102,9 +128,9 @@ func (q *Request) inRoot(p string) (string, bool) {
 	return strings.CutPrefix(p, q.Base.Sub+"/")
 }
 
-// putDefinition writes into a folder what PIPELINE.hcl is made of, with files that were changed; nil: they are gone. Of files
-// that only fileset() finds it writes the names.
-func (q *Request) putDefinition(dir string, changed map[string]*patch.File) error {
+// putDefinition writes into a folder what PIPELINE.hcl is made of once the patch is applied. Of files that only fileset()
+// finds, and that the patch leaves as they are, it writes the names.
+func (q *Request) putDefinition(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -112,7 +138,13 @@ func (q *Request) putDefinition(dir string, changed map[string]*patch.File) erro
 	defer root.Close() //nolint:errcheck // only a folder
 	c := q.Failure.Config
 	sets := files.AskedFor(c.Filesets, nil)
-	read := slices.Concat(q.definitionFiles(), c.Asked, slices.Collect(maps.Keys(changed)))
+	read := slices.Concat(q.definitionFiles(), c.Asked, q.asked(c.Filesets, nil))
+	changed := map[string]*patch.File{} // nil: it is gone
+	for _, change := range q.Changes {
+		if rel, ok := q.inRoot(change.Path); ok && !slices.Contains(q.definitionFiles(), rel) {
+			changed[rel] = change.After
+		}
+	}
 	found := map[string]bool{}
 	for _, t := range c.Tasks {
 		for _, name := range t.Reads {

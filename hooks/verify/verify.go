@@ -170,6 +170,7 @@ func (q *verification) verify(ctx context.Context) Result {
 	if err != nil {
 		return q.undefined(r, err)
 	}
+	r.Flags = q.flagTexts(r.Flags, all, defined)
 	p := part{name: "proposed", what: "the patch", changes: q.Changes, tasks: defined}
 	o := part{
 		name: "original", what: "with the original checks", changes: back, checks: checkFiles{checks},
