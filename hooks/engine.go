@@ -34,7 +34,7 @@ type Engine struct {
 	// removes copies, which the caller empties when there is nothing left to say; nil: they are removed at once
 	Bin      *scratch.Bin
 	RunTask  failedtask.RunTask
-	Define   failedtask.Define
+	Define   failedtask.Define        // nil: patches are verified with the commands of Config
 	Agents   map[string]agent.Agent   // by name
 	Tier     sandbox.Tier             // asked for on the command line; empty: the best there is
 	CI       bool                     // CI mode

@@ -29,6 +29,7 @@ type Config struct {
 
 	Filesets []string `json:"-"` // patterns that fileset() was asked for anywhere, relative to the root
 	Asked    []string `json:"-"` // files that file() and filesha256() were asked for anywhere, whether they are there or not
+	Found    []string `json:"-"` // files that file functions found anywhere, relative to the root, sorted
 
 	places map[string]int // of Tasks by name, see Index
 }

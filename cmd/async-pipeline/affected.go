@@ -109,8 +109,8 @@ func ignoredOf(ctx context.Context, repo *git.Repo, root string, paths []string)
 	return ignored, err
 }
 
-// definingFiles returns PIPELINE.hcl in both forms, what it includes and what gives it values, relative to the real path
-// of the root, as far as they are in it.
+// definingFiles returns PIPELINE.hcl in both forms, what it includes and what gives it values, relative to the real
+// path of the root, as far as they are in it.
 func definingFiles(prog *program, c *pipeline.Config, root string) (all []string) {
 	for _, file := range append(c.Files(), prog.VarFiles...) {
 		at, err := prog.Path(file)

@@ -17,6 +17,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/git"
 	"github.com/async-pipeline/async-pipeline/internal/sandbox"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/hclfile"
 	"github.com/async-pipeline/async-pipeline/pipeline/record"
 	"github.com/async-pipeline/async-pipeline/pipeline/run"
 	"github.com/async-pipeline/async-pipeline/pipeline/task"
@@ -42,8 +43,8 @@ func healingScreen(prog *program, screen *view.Screen, drawn bool) (above *view.
 
 // definition returns what reads the PIPELINE.hcl of another folder as if it were that of c.
 func definition(prog *program, c *pipeline.Config) failedtask.Define {
-	return func(dir string) (*pipeline.Config, error) {
-		got, _, err := prog.ReadAs(filepath.Join(dir, filepath.Base(c.File)), c.Root)
+	return func(dir string, fetch func(at string, pattern bool)) (*pipeline.Config, error) {
+		got, _, err := prog.ReadAs(filepath.Join(dir, filepath.Base(c.File)), hclfile.Options{Root: c.Root, Fetch: fetch})
 		return got, err
 	}
 }

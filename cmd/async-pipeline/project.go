@@ -40,7 +40,7 @@ func (prog *program) settledFile() (string, error) {
 }
 
 // load finds and reads PIPELINE.hcl, after settling an interrupted apply. Its faults have been printed when it
-// returns an error. That this user may not look into .async is none: a verb that needs the records finds out itself.
+// returns an error. It goes on where this user may not look into .async: a verb that needs the records says so itself.
 func (prog *program) load() (*pipeline.Config, error) {
 	file, err := prog.settledFile()
 	closed := file != "" && errors.Is(err, fs.ErrPermission) &&

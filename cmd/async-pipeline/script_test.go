@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,10 +37,20 @@ func scriptCondition(cond string) (bool, error) {
 	case "disks":
 		return disks(), nil
 	case "root":
-		return os.Geteuid() == 0, nil
+		return os.Geteuid() == 0 && gives(), nil
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
 }
+
+// gives reports whether a file can be given to another user. In a container there may be no other.
+var gives = sync.OnceValue(func() bool {
+	f, err := os.CreateTemp("", "given")
+	if err != nil {
+		return false
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // a temporary file
+	return errors.Join(f.Chown(65534, 65534), f.Close()) == nil
+})
 
 var disks = sync.OnceValue(func() bool {
 	return exec.Command("unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/tmp").Run() == nil

@@ -23,7 +23,8 @@ import (
 // A watching is one run --watch.
 type watching struct {
 	rounds.Watch
-	tasks    int // that are watched; 0: the first round has not begun
+	tasks    int  // that are watched; 0: the first round has not begun
+	idle     bool // nothing was run since it was said that files are watched
 	store    *record.Store
 	locked   bool               // the last round could not begin, as another run was at work
 	stop     *console.Interrupt // of all rounds
@@ -110,7 +111,10 @@ func (w *watching) wait(prog *program) {
 	}
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
-	prog.Results().Line("Watching %s. Ctrl-C ends.", english.Count(w.tasks, "task"))
+	if !w.idle {
+		prog.Results().Line("Watching %s. Ctrl-C ends.", english.Count(w.tasks, "task"))
+	}
+	w.idle = false
 	for {
 		prog.Out.Flush()
 		select {
@@ -150,6 +154,7 @@ func (w *watching) choose(prog *program, c *pipeline.Config, g *pipeline.Graph, 
 	names, paths, changed := w.Next(c, g, files)
 	w.services.Changed(changed)
 	if len(names) == 0 || w.stop.First() != 0 {
+		w.idle = true
 		return nil, nil
 	}
 	what := "files changed"

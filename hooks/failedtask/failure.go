@@ -29,9 +29,9 @@ type RunTask func(
 	ctx context.Context, dir string, t *pipeline.Task, box sandbox.Box, out io.Writer,
 ) (record.Task, error)
 
-// Define reads the PIPELINE.hcl in a folder, with what it includes and what its file functions ask for, as if the folder
-// were the root. An error is a fault of those files.
-type Define func(dir string) (*pipeline.Config, error)
+// Define reads the PIPELINE.hcl in a folder, with what it includes and what its file functions ask for, as if the
+// folder were the root. fetch is told what they ask for, see hclfile.Options. An error is a fault of those files.
+type Define func(dir string, fetch func(at string, pattern bool)) (*pipeline.Config, error)
 
 // A Failure is a failed task of a sealed run, with how it failed. Nothing changes it once Read returned it.
 type Failure struct {

@@ -41,8 +41,8 @@ type Request struct {
 	Cache   string       // the person's cache folder for this program
 	Bin     *scratch.Bin // as an Engine's
 	RunTask failedtask.RunTask
-	Define  failedtask.Define
-	Tier    sandbox.Tier // asked for on the command line; empty: as it was then
+	Define  failedtask.Define // as for hooks.Engine
+	Tier    sandbox.Tier      // asked for on the command line; empty: as it was then
 
 	Run     *record.Sealed
 	Fix     *fix.Proposal

@@ -1,4 +1,4 @@
-// Package advice says what to do when a file cannot be written, or a record of another user not be read.
+// Package advice says what to do when a file cannot be written, or when records belong to another user.
 package advice
 
 import (
@@ -52,8 +52,8 @@ func Owner(err error) string {
 	return OwnerOf(at.Path)
 }
 
-// OwnerOf returns what a person can do where path is in a folder .async, and path or a folder on the way to it belongs to
-// another user, else "". A run with sudo leaves such folders. No other folder is ours to give away.
+// OwnerOf returns what a person can do where path is in a folder .async, and path or a folder on the way to it
+// belongs to another user, else "". A run with sudo leaves such folders. No other folder is ours to give away.
 func OwnerOf(path string) string {
 	others := false
 	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {

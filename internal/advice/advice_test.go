@@ -78,7 +78,7 @@ func TestOwnerOf(t *testing.T) {
 		t.Skip("only root can give files away")
 	}
 	if err := os.Chown(filepath.Dir(name), 65534, -1); err != nil {
-		t.Fatal(err)
+		t.Skip("there is no other user here: ", err)
 	}
 	want := fmt.Sprintf(`sudo chown -R 0:%d '%s'`, os.Getegid(), strings.ReplaceAll(dir, "'", `'\''`))
 	written := Writing(missing, missing.Path)

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,9 +78,9 @@ func NewFolder(path string) string { return path + newFolder }
 // newFolder is at the end of no clean path.
 const newFolder = "/."
 
-// Concerns reports whether a change of a file that no task makes may affect one of tasks, or what a file function of c
-// gives. ignored is the topmost folder, or the file itself, that git ignores; empty if it does not. What is ignored is an
-// input only where a pattern names it or a folder in it.
+// Concerns reports whether a change of a file that no task makes may affect one of tasks, or what a file function of
+// c gives. ignored is the topmost folder, or the file itself, that git ignores; empty if it does not. What is ignored
+// is an input only where a pattern names it or a folder in it.
 func Concerns(c *pipeline.Config, tasks []*pipeline.Task, path, ignored string) bool {
 	concerns := Defines(c, path)
 	for _, t := range tasks {
@@ -100,11 +101,18 @@ func Concerns(c *pipeline.Config, tasks []*pipeline.Task, path, ignored string) 
 
 // Defines reports whether a file function of c may give something else after a change of a path.
 func Defines(c *pipeline.Config, path string) bool {
-	asked := files.AskedFor(c.Filesets, c.Asked)
 	if dir, folder := strings.CutSuffix(path, "/"); folder {
-		return slices.ContainsFunc(asked, func(p files.Pattern) bool { return p.MayMatchIn(dir) })
+		return slices.ContainsFunc(files.AskedFor(c.Filesets, c.Asked), func(p files.Pattern) bool { return p.MayMatchIn(dir) })
 	}
-	return files.Matches(asked, path)
+	if slices.Contains(c.Asked, path) {
+		return true
+	}
+	if !files.Matches(files.ParseAll(c.Filesets), path) {
+		return false
+	}
+	_, known := slices.BinarySearch(c.Found, path) // of these only the names count
+	_, err := os.Lstat(filepath.Join(c.Root, filepath.FromSlash(path)))
+	return known != (err == nil)
 }
 
 // sees returns what a task with inputs reads: its inputs, its dotenv files, its programs that the project has, and what

@@ -3,6 +3,8 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/async-pipeline/async-pipeline/pipeline"
@@ -52,7 +54,14 @@ func TestDefines(t *testing.T) {
 		{Name: "file", Dir: ".", Inputs: []string{"src/*"}, Asked: []string{"opt[1]"}},
 		{Name: "each", Dir: ".", Inputs: []string{"src/*"}},
 	}
-	c := &pipeline.Config{Tasks: tasks, Filesets: []string{"data/*", "each/*"}, Asked: []string{"opt[1]"}}
+	root := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(root, "each"), 0o700))
+	for _, name := range []string{"each/new", "each/old"} {
+		must(t, os.WriteFile(filepath.Join(root, name), nil, 0o600))
+	}
+	c := &pipeline.Config{
+		Root: root, Tasks: tasks, Filesets: []string{"data/*", "each/*"}, Asked: []string{"opt[1]"}, Found: []string{"data/gone", "each/old"},
+	}
 	for path, want := range map[string]string{
 		"data/gone": "map[set:data/gone changed]",
 		"data/":     "map[set:data/ changed]",
@@ -60,6 +69,7 @@ func TestDefines(t *testing.T) {
 		"opt[1]":    "map[file:opt[1] changed]",
 		"opt1":      "map[]",
 		"each/new":  "map[]", // it makes another task
+		"each/old":  "map[]", // an edit leaves the names as they are
 	} {
 		if got := fmt.Sprint(Affected(c, tasks, []string{path}, nil, false)); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)

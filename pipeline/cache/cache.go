@@ -118,8 +118,8 @@ type Entry struct {
 	Result string   // Hit | Miss | Off | Forced
 	Key    string   // sha256 in hexadecimal; empty with Off
 	Why    []string // with Miss: what differs from the last pass, the most telling first
-	// OfOutputs is whether Why is only about outputs of tasks that the task depends on, or no input is there: where one of
-	// those runs, it may make them as they were.
+	// OfOutputs is whether Why is only about outputs of tasks that the task depends on, or no input is there: where
+	// one of those runs, it may make them as they were.
 	OfOutputs bool
 
 	// NotStored is why a task that passed was not stored; empty: it was, or did not pass.

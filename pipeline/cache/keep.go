@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -208,8 +209,14 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 		default:
 			return f.Path + justChanged
 		}
-		if files.LeadsOutside(f) && changedAfter(filepath.Join(c.Config.Root, filepath.FromSlash(f.Path)), e.at) {
-			return "its inputs changed while it ran: what " + f.Path + " leads to"
+		if _, walked := v.Find(f.Path); walked && !files.LeadsOutside(f) || f.Digest == files.NameOnly || f.Folder || files.Matches(own, f.Path) {
+			continue
+		}
+		switch changed := changedAt(filepath.Join(c.Config.Root, filepath.FromSlash(f.Path))); { // a link leads to it
+		case changed > e.at:
+			return "its inputs changed while it ran: what is at " + f.Path
+		case tree.Latest(changed) > e.at:
+			return f.Path + justChanged
 		}
 	}
 	was, of, set := e.Key, e.root, e.set
@@ -248,10 +255,14 @@ func (c *Cache) changed(ctx context.Context, e *Entry, s *reads.Seen, v *files.V
 const justChanged = " was changed less than 2 seconds before it started, and its file system only keeps whole seconds: " +
 	"a change while it ran would not be seen"
 
-// changedAfter reports whether the file that a path leads to is gone, or may have been changed in any way after at, in ns since 1970.
-func changedAfter(path string, at int64) bool {
+// changedAt returns when the file that a path leads to was last changed in any way, in ns since 1970. Where there is
+// none that is later than any time.
+func changedAt(path string) int64 {
 	var st unix.Stat_t
-	return unix.Stat(path, &st) != nil || tree.Latest(st.Ctim.Nano()) > at
+	if unix.Stat(path, &st) != nil {
+		return math.MaxInt64 - int64(time.Hour) // tree.Latest adds to it
+	}
+	return st.Ctim.Nano()
 }
 
 // PassedIn returns the run whose result is stored for the key of an entry, or "".

@@ -214,8 +214,8 @@ func TestAutoChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// A task with inputs = auto is not stored where what it read was replaced, also by what is old, or where a link leads to
-// what changed.
+// A task with inputs = auto is not stored where what it read was replaced, also by what is old, or where a link leads
+// to what changed.
 func TestAutoReplacedMeanwhile(t *testing.T) {
 	t.Parallel()
 	move := func(p *project, from, to string) {
@@ -238,8 +238,9 @@ func TestAutoReplacedMeanwhile(t *testing.T) {
 		{access.Looked, "lib", func(p *project) { move(p, "other", "lib") }, "lib"},
 		{access.Looked, "empty", func(p *project) { must(p.t, os.Remove(filepath.Join(p.root, "empty"))); p.write("empty", "") }, "empty"},
 		{access.Read, "lib/sub/f", func(p *project) { move(p, "new", "unread") }, ""},
-		{access.Read, "link", func(p *project) { p.write("link", "new") }, "what link leads to"},
+		{access.Read, "link", func(p *project) { p.write("link", "new") }, "what is at link"},
 		{access.Read, "link", func(*project) {}, ""},
+		{access.Made, "other", func(p *project) { p.write("temp", "x"); move(p, "temp", "other") }, ""}, // its own file
 		{access.Removed, "empty", func(p *project) { move(p, "empty", "gone"); must(p.t, os.Mkdir(filepath.Join(p.root, "empty"), 0o755)) }, ""},
 	} {
 		root, err := filepath.EvalSymlinks(t.TempDir())
@@ -257,6 +258,9 @@ func TestAutoReplacedMeanwhile(t *testing.T) {
 		e := c.Look(t.Context(), p.config.Tasks[0])
 		e.See()(access.Path{Kind: row.kind, Name: filepath.Join(root, row.path)})
 		row.change(p)
+		if row.kind == access.Made {
+			e.See()(access.Path{Kind: access.Looked, Name: filepath.Join(root, row.path)})
+		}
 		must(t, os.WriteFile(p.log, nil, 0o600))
 		c.Ran(e.task)
 		must(t, c.Store(t.Context(), e, p.log, time.Second))

@@ -66,7 +66,8 @@ func (u *Unseen) reason(t *pipeline.Task) string {
 	return name + ": git does not see it"
 }
 
-// namesNothing reports whether no file is there that the patterns of inputs match, so that t is not cached: see errNoInput.
+// namesNothing reports whether no file is there that the patterns of inputs match, so that t is not cached: see
+// errNoInput.
 func (u *Unseen) namesNothing(t *pipeline.Task) bool {
 	if t.Auto || len(t.Reads) > 0 || len(u.outputs(t)) > len(t.Outputs) {
 		return false

@@ -91,6 +91,7 @@ func (r *decoder) file(top *block) {
 	}
 	r.c.Filesets = append(r.c.Filesets, slices.Sorted(maps.Keys(r.ever.sets))...)
 	r.c.Asked = append(r.c.Asked, slices.Sorted(maps.Keys(r.ever.asked))...)
+	r.c.Found = slices.AppendSeq(r.c.Found, maps.Keys(r.ever.files))
 	r.relations()
 	r.hooks.verifiable(r.c)
 	r.hooks.binds(r.c)
@@ -105,6 +106,7 @@ func (r *decoder) take(file *decoder) {
 	c := file.c
 	r.c.Included = append(r.c.Included, c.Included...)
 	r.c.Filesets, r.c.Asked = append(r.c.Filesets, c.Filesets...), append(r.c.Asked, c.Asked...)
+	r.c.Found = append(r.c.Found, c.Found...)
 	r.c.Tasks = append(r.c.Tasks, c.Tasks...)
 	r.c.Empty = append(r.c.Empty, c.Empty...)
 	r.c.Agents = append(r.c.Agents, c.Agents...)

@@ -59,7 +59,7 @@ func embed(c *pipeline.Config, name, folder string) {
 		j.Name, j.Tasks = named(j.Name), each(j.Tasks, named)
 	}
 	c.Empty = each(c.Empty, named)
-	c.Filesets, c.Asked = each(c.Filesets, at), each(c.Asked, at)
+	c.Filesets, c.Asked, c.Found = each(c.Filesets, at), each(c.Asked, at), each(c.Found, at)
 	c.Included = each(append([]string{filepath.Base(c.File)}, c.Included...), at)
 }
 

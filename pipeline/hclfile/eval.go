@@ -20,6 +20,7 @@ type evaluator struct {
 	*secrets
 	*totals
 	env     func(string) (string, bool)
+	fetch   func(at string, pattern bool) // see Options.Fetch
 	vars    map[string]*variable
 	locals  map[string]*local
 	root    cty.Value // path.root
@@ -80,7 +81,7 @@ type outcome struct {
 // newEvaluator returns the evaluator of a file in a folder; root is what it sees as path.root.
 func newEvaluator(r *report, dir, root string, all *reading) *evaluator {
 	e := &evaluator{
-		report: r, secrets: all.secrets.of(r.src), totals: &all.totals, env: all.o.Env, root: cty.StringVal(root),
+		report: r, secrets: all.secrets.of(r.src), totals: &all.totals, env: all.o.Env, fetch: all.o.Fetch, root: cty.StringVal(root),
 		rounds:  new(guard.Rounds),
 		touched: newUses(), ever: newUses(),
 		vars: make(map[string]*variable), locals: make(map[string]*local),

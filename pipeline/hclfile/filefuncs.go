@@ -34,6 +34,7 @@ const (
 // the root and slash-separated. Nothing outside the root is opened, wherever a link leads.
 type files struct {
 	root   string
+	fetch  func(at string, pattern bool) // see Options.Fetch
 	texts  map[string]string
 	hashes map[string]string
 	sets   map[string][]string
@@ -47,8 +48,11 @@ type readTotals struct {
 	walked int
 }
 
-func newFiles(root string, t *readTotals) *files {
-	return &files{root: root, readTotals: t, texts: make(map[string]string), hashes: make(map[string]string), sets: make(map[string][]string)}
+func newFiles(root string, t *readTotals, fetch func(at string, pattern bool)) *files {
+	if fetch == nil {
+		fetch = func(string, bool) {}
+	}
+	return &files{root: root, fetch: fetch, readTotals: t, texts: make(map[string]string), hashes: make(map[string]string), sets: make(map[string][]string)}
 }
 
 // once returns what an earlier call for the same name found, or finds it. Errors are not kept: they end the reading.
@@ -81,11 +85,14 @@ func (r *evaluator) readFunc(
 				return cty.NilVal, function.NewArgError(0, err)
 			}
 			r.touched.asked[name], r.ever.asked[name] = true, true
-			v, err := once(seen, name, find)
+			v, err := once(seen, name, func(name string) (string, error) {
+				f.fetch(filepath.Join(f.root, filepath.FromSlash(name)), false)
+				return find(name)
+			})
 			if err != nil {
 				return cty.NilVal, function.NewArgError(0, err)
 			}
-			r.touched.files[name] = true
+			r.touched.files[name], r.ever.files[name] = true, true
 			if to := f.behind(name); to != name { // a link: what it leads to is read as well
 				r.touched.files[to] = true
 				r.touched.asked[to], r.ever.asked[to] = true, true
@@ -112,14 +119,12 @@ func (r *evaluator) fileSetFunc(f *files) function.Function {
 			if err != nil {
 				return cty.NilVal, function.NewArgError(0, err)
 			}
-			pattern, _, _ = cleanGlob(pattern)
-			if strings.HasPrefix(pattern, "!") { // which takes away in a list of patterns
-				pattern = `\` + pattern
+			for _, pattern := range f.patterns(pattern) {
+				r.touched.sets[pattern], r.ever.sets[pattern] = true, true
 			}
-			r.touched.sets[pattern], r.ever.sets[pattern] = true, true
 			all := make([]cty.Value, 0, len(names))
 			for _, name := range names {
-				r.touched.files[name] = true
+				r.touched.files[name], r.ever.files[name] = true, true
 				all = append(all, cty.StringVal(name))
 			}
 			if len(all) == 0 {
@@ -268,6 +273,7 @@ func (f *files) match(pattern string) ([]string, error) {
 		return nil, err
 	}
 	defer root.Close() //nolint:errcheck // only read
+	f.fetch(f.root+string(filepath.Separator)+filepath.FromSlash(pattern), true)
 	base, _ := doublestar.SplitPattern(pattern)
 	base = path.Clean(base)
 	var found []string
@@ -307,6 +313,21 @@ func (f *files) match(pattern string) ([]string, error) {
 	})
 	slices.Sort(found)
 	return found, err
+}
+
+// patterns returns patterns of what match would find: its own and, where the folder that it begins with is behind a
+// link, that of the same files there.
+func (f *files) patterns(pattern string) []string {
+	pattern, _, _ = cleanGlob(pattern)
+	folder, rest := doublestar.SplitPattern(pattern)
+	if strings.HasPrefix(pattern, "!") { // which takes away in a list of patterns
+		pattern = `\` + pattern
+	}
+	all := []string{pattern}
+	if to := f.behind(folder); to != folder && !strings.ContainsAny(to, `*?[{\`) {
+		all = append(all, path.Join(to, rest))
+	}
+	return all
 }
 
 // isOurs reports whether a name belongs to git or to async-pipeline, not to the project.

@@ -57,7 +57,7 @@ var library = map[string]function.Function{
 
 // functions adds to the library what asks the environment and what reads files below root.
 func (r *evaluator) functions(root string) map[string]function.Function {
-	f := newFiles(root, &r.read)
+	f := newFiles(root, &r.read, r.fetch)
 	all := map[string]function.Function{
 		"env": r.envFunc(), "secret": r.secretFunc(),
 		"file": r.readFunc(

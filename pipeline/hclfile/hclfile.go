@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -47,6 +48,9 @@ type Options struct {
 	// Root is the absolute path of the folder that the file is taken to be in, where that is not the one that has it:
 	// path.root, and Root and File of the configuration, are of this folder. Files are read where the file is.
 	Root string
+	// Fetch, if not nil, is called before file() or filesha256() looks for a file, and before fileset() looks for those
+	// that a pattern matches: for who makes the folder of the file as far as it is asked for. at is the absolute path.
+	Fetch func(at string, pattern bool)
 }
 
 // Find returns the absolute path of the nearest PIPELINE.hcl or PIPELINE.hcl.json, from dir upwards, or ErrNotFound.
@@ -143,6 +147,7 @@ func parse(path, abs string, src []byte, o Options) (*pipeline.Config, error) {
 		return nil, err
 	}
 	d.c.Index()
+	slices.Sort(d.c.Found)
 	d.c.Secrets = all.secrets.all()
 	for _, r := range all.reports {
 		d.c.Warnings = append(d.c.Warnings, r.list(all.secrets, true)...)

@@ -76,8 +76,8 @@ func (s *Store) Begin(now time.Time, clean func([]byte) []byte, follow func(line
 	return d, nil
 }
 
-// LookBack looks for the run before, whose logs and receipts may be linked to. Who calls it while tasks run spares the
-// first log that time: where there are many runs it takes longer than a quick task.
+// LookBack looks for the run before, whose logs and receipts may be linked to. Otherwise the first log does, which then
+// takes longer: where there are many runs that is more than a quick task takes.
 func (d *Draft) LookBack() { d.before() }
 
 // open makes the files and folders that a run has from the beginning.

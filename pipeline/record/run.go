@@ -158,9 +158,9 @@ type Cache struct {
 
 	// Undeclared is what a task with patterns that passed read besides its inputs; nil: nobody looked.
 	Undeclared *Undeclared `json:"undeclared"`
-	// Unchanged is whether the inputs, programs and environment of a task that ran were known to be the same when it ended: only
-	// then Key tells what it was made of. nil: nobody looked, or the task failed where something stood in the place of its
-	// outputs, which no key tells.
+	// Unchanged is whether the inputs, programs and environment of a task that ran were known to be the same when it
+	// ended: only then Key tells what it was made of. nil: nobody looked, or the task failed where something stood in
+	// the place of its outputs, which no key tells.
 	Unchanged *bool `json:"unchanged"`
 	// Flaky is of a task that failed the run in which it passed with the same key, and of one that passed a run in which
 	// it failed; nil: none is known.

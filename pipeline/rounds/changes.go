@@ -250,7 +250,8 @@ func (w *Watch) watchAnew(paths []string) {
 	}
 }
 
-// patterns returns the inputs of all tasks, what they were seen to read, and what file functions asked for. w.mu is locked.
+// patterns returns the inputs of all tasks, what they were seen to read, and what file functions asked for. w.mu is
+// locked.
 func (w *Watch) patterns() (all []string) {
 	all = slices.Concat(w.config.Filesets, w.config.Asked)
 	for _, t := range w.config.Tasks {

@@ -217,7 +217,8 @@ func Ours(p string) bool {
 	return false
 }
 
-// AskedFor returns patterns of what file functions of PIPELINE.hcl were asked for: filesets are patterns, names are files.
+// AskedFor returns patterns of what file functions of PIPELINE.hcl were asked for: filesets are patterns, names are
+// files.
 func AskedFor(filesets, names []string) []Pattern {
 	all := ParseAll(filesets)
 	for _, name := range names {

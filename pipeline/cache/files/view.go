@@ -251,8 +251,8 @@ func (v *View) ChangedAfter(p string, at int64) bool {
 	return ok && v.changed[i] > at
 }
 
-// MayHaveChangedAfter reports whether a file has a time with which it may have been changed after at, in ns since 1970: where
-// the file system knows only whole seconds.
+// MayHaveChangedAfter reports whether a file has a time with which it may have been changed after at, in ns since
+// 1970: where the file system knows only whole seconds.
 func (v *View) MayHaveChangedAfter(p string, at int64) bool {
 	if v.latest <= at {
 		return false

@@ -47,7 +47,7 @@ func (r *Accesses) End(ignored, own func(string) bool) Seen {
 	for _, p := range slices.Sorted(maps.Keys(r.inside)) {
 		x := r.inside[p]
 		file := x.was != absent && (x.was.IsRegular() || x.was&fs.ModeSymlink != 0)
-		if x.info != nil && (file || !x.made) {
+		if x.info != nil && (file && !x.first || !x.made) {
 			s.were[p] = x.info
 		}
 		if x.read && file && !own(p) && !files.Ours(p) && !r.madeAbove(p) {
@@ -229,8 +229,8 @@ func (s *Seen) Changed(v *files.View, own []files.Pattern) string {
 	return ""
 }
 
-// replaced reports whether something else is at a path than what the task saw. Times do not tell that: where a folder took
-// the place of another one, what is in it may be old.
+// replaced reports whether something else is at a path than what the task saw. Times do not tell that: where a folder
+// took the place of another one, what is in it may be old.
 func (s *Seen) replaced(p string) bool {
 	was, there := s.were[p]
 	if !there {

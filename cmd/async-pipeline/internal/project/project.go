@@ -147,11 +147,11 @@ func (p *Project) Root() (string, error) {
 // Read reads a PIPELINE.hcl and adds its secrets to Secrets. The warnings are about secrets that cannot be
 // redacted; errors of the file are pipeline.Errors.
 func (p *Project) Read(file string) (c *pipeline.Config, warnings []string, err error) {
-	return p.ReadAs(file, "")
+	return p.ReadAs(file, hclfile.Options{})
 }
 
-// ReadAs is Read of a file that is taken to be in another folder, see hclfile.Options.Root; empty: it is not.
-func (p *Project) ReadAs(file, root string) (c *pipeline.Config, warnings []string, err error) {
+// ReadAs is Read with Root and Fetch of o.
+func (p *Project) ReadAs(file string, o hclfile.Options) (c *pipeline.Config, warnings []string, err error) {
 	values := map[string]string{}
 	for _, v := range p.Vars {
 		name, value, ok := strings.Cut(v, "=")
@@ -169,7 +169,7 @@ func (p *Project) ReadAs(file, root string) (c *pipeline.Config, warnings []stri
 			return nil, nil, err
 		}
 	}
-	c, err = hclfile.Load(file, hclfile.Options{Vars: values, VarFiles: files, Env: p.Lookup, Root: root})
+	c, err = hclfile.Load(file, hclfile.Options{Vars: values, VarFiles: files, Env: p.Lookup, Root: o.Root, Fetch: o.Fetch})
 	if c == nil {
 		return nil, nil, err
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/english"
 )
 
-// Resumes shows what a run takes over from an earlier one. again has the tasks that passed there and run all the same,
-// with the reason; gone those that PIPELINE.hcl no longer has; of unknown of those that passed nobody can tell whether they would pass now. The first ten names are
-// shown unless all are asked for.
+// Resumes shows what a run takes over from an earlier one. again has the tasks that passed there and run all the
+// same, with the reason; gone those that PIPELINE.hcl no longer has; of unknown of those that passed nobody can tell
+// whether they would pass now. The first ten names are shown unless all are asked for.
 func (s *Screen) Resumes(run, status string, passed, gone []string, unknown int, again map[string]string, all bool) {
 	const most = 10
 	limit := most
