@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -153,6 +154,7 @@ func (m *Memory) Look(ctx context.Context) (*View, error) {
 	}
 	rules := m.rules(ctx)
 	asked := m.known == nil || m.ignore.Rules != rules || len(m.made) > 0
+	at := time.Now()
 	if asked {
 		if err := m.ask(ctx, rules); err != nil {
 			return nil, err
@@ -163,7 +165,7 @@ func (m *Memory) Look(ctx context.Context) (*View, error) {
 		return nil, err
 	}
 	fresh, changed := m.unknown(found, nil)
-	if !slices.Equal(found.Repos, m.ignore.Repos) || !asked && (changed || len(fresh) > 0) {
+	if !slices.Equal(found.Repos, m.ignore.Repos) || !asked && (changed || len(fresh) > 0) || asked && m.anyMade(found, at) {
 		m.ignore.Repos = found.Repos
 		if err := m.ask(ctx, m.rules(ctx)); err != nil {
 			return nil, err
@@ -185,6 +187,22 @@ func (m *Memory) Look(ctx context.Context) (*View, error) {
 	m.noteRules()
 	m.last = m.view(found)
 	return m.last, nil
+}
+
+// anyMade reports whether a walk found a new file that may have been made after a time. If git was asked then, it may not
+// have known of it.
+func (m *Memory) anyMade(found *tree.Manifest, at time.Time) bool {
+	return slices.ContainsFunc(found.Anew, func(i int) bool {
+		e := &found.Entries[i]
+		if e.Mode.IsDir() || tree.Settled(0, found.Changed(i), at.UnixNano()) {
+			return false
+		}
+		if m.known == nil {
+			return true
+		}
+		_, known := m.known.Find(e.Path)
+		return !known
+	})
 }
 
 // A Scope is what a task has to do with, of a tree.

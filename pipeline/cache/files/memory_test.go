@@ -280,3 +280,29 @@ func TestDamagedAnswer(t *testing.T) {
 		}
 	}
 }
+
+// What was made after git was asked what it ignores is told from what was there before, and from what is only edited.
+func TestAnyMade(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write := func(name string) { must(t, os.WriteFile(filepath.Join(root, name), []byte(name), 0o600)) }
+	write("a")
+	m := newMemory(root, "**")
+	found, err := m.walk(t.Context(), nil)
+	must(t, err)
+	if !m.anyMade(found, time.Now()) || m.anyMade(found, time.Now().Add(time.Minute)) {
+		t.Error("the first walk")
+	}
+	m.known = found
+	time.Sleep(12 * time.Millisecond) // the clock of files is coarse
+	at := time.Now()
+	write("a")
+	edited, err := m.walk(t.Context(), nil)
+	must(t, err)
+	write("b")
+	made, err := m.walk(t.Context(), nil)
+	must(t, err)
+	if m.anyMade(edited, at) || !m.anyMade(made, at) || len(edited.Anew) == 0 {
+		t.Error("later walks")
+	}
+}
