@@ -24,6 +24,7 @@ type Checks struct {
 	data        fileSet // what tests read
 	refs        references
 	runner      runnerFiles
+	found       foundFiles
 	read        func(path string) ([]byte, error)
 	failing     []string
 }
@@ -41,6 +42,8 @@ type Scope struct {
 	Protect []string  // globs relative to Sub
 	Runs    []Command // the failed task's command, and those of the tasks that are verified with it
 	Dotenv  []string  // files of their environment, relative to Sub; one need not be there
+	Found   []string  // files that they name because fileset() found them, relative to git's top
+	Sets    []string  // patterns of fileset() in their definitions, relative to Sub
 
 	Makers  []string       // scripts that make what tests read, relative to git's top
 	Made    []MakeDatabase // what make said of commands in Runs
@@ -68,7 +71,7 @@ func NewChecks(t Tree, s Scope) *Checks {
 	c := &Checks{
 		Sub: sub, tree: found.Index, protected: newProtected(sub, s.Include, s.Protect), conventions: newConventions(found),
 		data: found.testData(), refs: findReferences(t, found, s), runner: newRunnerFiles(t, found),
-		read: t.Read, failing: s.Failing,
+		found: foundFiles{s.Found, s.Sets, sub}, read: t.Read, failing: s.Failing,
 	}
 	dropPrograms(c.data.files, t.Read)
 	for _, file := range s.Dotenv {

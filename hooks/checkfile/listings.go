@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/lazily"
 )
@@ -44,13 +46,31 @@ func (l Listings) Size() (n int) {
 	for _, text := range l.texts {
 		n += len(text)
 	}
-	return n
+	return n + len(l.of.found.files)
 }
 
 // PassOver reports whether a file of the base is listed by its folder and the end of its name, and would not be found under
 // the path that it has now.
 func (l Listings) PassOver(was, now string) bool {
-	return slices.ContainsFunc(l.texts, func(text string) bool { return listsEnd(text, was) && l.of.passesOver(text, was, now) })
+	return l.of.found.passesOver(was, now) || slices.ContainsFunc(l.texts, func(text string) bool { return listsEnd(text, was) && l.of.passesOver(text, was, now) })
+}
+
+// foundFiles are Found and Sets of a Scope, and the folder of PIPELINE.hcl.
+type foundFiles struct {
+	files, sets []string
+	sub         string
+}
+
+// passesOver reports whether a file was found, and would not be under the path that it has now.
+func (f foundFiles) passesOver(was, now string) bool {
+	if !slices.Contains(f.files, was) {
+		return false
+	}
+	rel, in := now, true
+	if f.sub != "." {
+		rel, in = strings.CutPrefix(now, f.sub+"/")
+	}
+	return !in || !slices.ContainsFunc(f.sets, func(set string) bool { return doublestar.MatchUnvalidated(set, rel) })
 }
 
 // listsEnd reports whether a text has the extension of a file as a pattern, or what names are compared with.

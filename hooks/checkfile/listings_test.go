@@ -40,3 +40,26 @@ func TestPassesOver(t *testing.T) {
 		}
 	}
 }
+
+// A file that fileset() found, and finds no more under its new path.
+func TestFoundFiles(t *testing.T) {
+	t.Parallel()
+	c := NewChecks(Tree{}, Scope{Sub: "app", Found: []string{"app/src/a.txt"}, Sets: []string{"src/*.{txt,md}"}})
+	for _, row := range []struct {
+		was, now string
+		want     bool
+	}{
+		{"app/src/a.txt", "app/src/a.rst", true},
+		{"app/src/a.txt", "app/src/deep/a.txt", true},
+		{"app/src/a.txt", "src/a.txt", true},
+		{"app/src/a.txt", "app/src/b.md", false},
+		{"app/src/b.txt", "app/src/b.rst", false}, // no command names it
+	} {
+		if got := c.Listings().PassOver(row.was, row.now); got != row.want {
+			t.Errorf("%s to %s: %v", row.was, row.now, got)
+		}
+	}
+	if c.Listings().Size() == 0 {
+		t.Error("nothing is looked at")
+	}
+}

@@ -48,7 +48,9 @@ func (q *Request) defined(tasks []*pipeline.Task) ([]*pipeline.Task, error) {
 	}
 	as, failure := *q, *q.Failure
 	for _, t := range c.Tasks {
-		now = now.WithArgs([]string{t.Name}, t.Run.Args)
+		if len(t.Run.Args) > 0 {
+			now = now.WithArgs([]string{t.Name}, t.Run.Args)
+		}
 	}
 	as.Failure, failure.Config, failure.Task = &failure, now, now.Task(q.Failure.Task.Name)
 	if failure.Task == nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/async-pipeline/async-pipeline/internal/patch"
-	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
 // A definition is a folder that gets the files that PIPELINE.hcl asks for, as they are once the patch is applied. All
@@ -95,9 +94,9 @@ func (d *definition) match(pattern string) {
 	if !ok {
 		return
 	}
-	in := files.Parse(path.Join(folder, rest))
+	pattern = path.Join(folder, rest)
 	for _, name := range d.names {
-		if _, done := d.put[name]; done || !files.Matches([]files.Pattern{in}, name) {
+		if _, done := d.put[name]; done || !doublestar.MatchUnvalidated(pattern, name) {
 			continue
 		}
 		f, gone := d.lstat(name)

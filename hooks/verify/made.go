@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"path"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/async-pipeline/async-pipeline/internal/lang"
 	"github.com/async-pipeline/async-pipeline/internal/patch"
 	"github.com/async-pipeline/async-pipeline/pipeline"
+	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
 )
 
 const (
@@ -85,7 +87,13 @@ func (q *Request) scopeWithout() checkfile.Scope {
 		scope.Failing = q.Core.Tests
 	}
 	for _, t := range q.checked() {
-		scope.Dotenv = append(scope.Dotenv, t.Dotenv...)
+		scope.Dotenv, scope.Sets = append(scope.Dotenv, t.Dotenv...), append(scope.Sets, t.Filesets...)
+		sets := files.AskedFor(t.Filesets, nil)
+		for _, word := range words(commandOf(q.Base.Sub, t)) {
+			if files.Matches(sets, word) {
+				scope.Found = append(scope.Found, path.Join(q.Base.Sub, word))
+			}
+		}
 	}
 	return scope
 }
