@@ -260,6 +260,8 @@ type Check struct {
 	ByName bool `json:"by_name,omitempty"`
 	// It failed, but by tests that had failed before and are no part of the core, or that passed in another try.
 	CorePassed bool `json:"core_passed,omitempty"`
+	// Command is what it ran, where the patch makes that another command than it was.
+	Command string `json:"command,omitempty"`
 }
 
 // An Attempt is the work of one agent in one copy.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/async-pipeline/async-pipeline/hooks/failedtask"
 	"github.com/async-pipeline/async-pipeline/hooks/fix"
 	"github.com/async-pipeline/async-pipeline/pipeline"
 	"github.com/async-pipeline/async-pipeline/pipeline/cache/files"
@@ -104,6 +105,15 @@ func called(tasks []*pipeline.Task, name string) *pipeline.Task {
 // same reports whether two definitions of a task run the same command in the same way.
 func same(t, d *pipeline.Task) bool {
 	return reflect.DeepEqual([]any{t.Run, t.Env, t.PassEnv, t.Dir, t.Dotenv, t.Tools}, []any{d.Run, d.Env, d.PassEnv, d.Dir, d.Dotenv, d.Tools})
+}
+
+// otherCommand returns the command of a task of a part, if the patch makes it another one than it was.
+func (q *Request) otherCommand(p part, t *pipeline.Task) string {
+	was := q.Failure.Config.Task(t.Name)
+	if p.name != asProposed || was != nil && failedtask.CommandLine(was) == failedtask.CommandLine(t) {
+		return ""
+	}
+	return q.Failure.Clean(failedtask.CommandLine(t))
 }
 
 // flagTexts adds a flag for each file that the patch changes and that PIPELINE.hcl makes a command of. From then on the

@@ -171,7 +171,7 @@ func (q *verification) verify(ctx context.Context) Result {
 		return q.undefined(r, err)
 	}
 	r.Flags = q.flagTexts(r.Flags, all, defined)
-	p := part{name: "proposed", what: "the patch", changes: q.Changes, tasks: defined}
+	p := part{name: asProposed, what: "the patch", changes: q.Changes, tasks: defined}
 	o := part{
 		name: "original", what: "with the original checks", changes: back, checks: checkFiles{checks},
 		tasks: append(q.tasks(false), q.redefined(all, defined)...),
@@ -316,6 +316,9 @@ type outcome struct {
 	rewritten      []string           // check files that changed while it ran, if the part has checks
 }
 
+// asProposed is the name of the part with the patch as it is proposed.
+const asProposed = "proposed"
+
 // A part of a verification: tasks that run in order in one fresh copy of base and changes, until one does not pass.
 type part struct {
 	name    string // in the names of their logs
@@ -445,7 +448,7 @@ func (o *outcome) run(ctx context.Context, q *verification, p part, at *place, b
 		}
 		o.checks = append(o.checks, fix.Check{
 			Task: t.Name, Passed: passed, ExitCode: got.ExitCode, DurationMS: got.DurationMS, Log: log,
-			CorePassed: t.Name == q.Failure.Task.Name && o.failedByOthers,
+			CorePassed: t.Name == q.Failure.Task.Name && o.failedByOthers, Command: q.otherCommand(p, t),
 		})
 		if !passed && !o.checks[len(o.checks)-1].CorePassed {
 			got.Name = t.Name

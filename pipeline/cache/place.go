@@ -59,8 +59,8 @@ func Unfit(root, dir string) error {
 		}
 	}
 	records := filepath.Join(root, ".async")
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() && filepath.Clean(dir) != filepath.Join(records, "cache") {
-		return fmt.Errorf("the cache cannot be in %s, which is not a folder: name a folder", dir)
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() && filepath.Clean(dir) != filepath.Join(records, "cache") {
+		return fmt.Errorf("the cache cannot be in %s, which is a file: name a folder", dir)
 	}
 	if _, in := files.InRoot(root, dir); in && filepath.Clean(dir) != filepath.Join(records, "cache") && !store.Fits(dir) {
 		return fmt.Errorf("the cache cannot be in %s, which has files of the project: name a folder of its own", dir)

@@ -164,6 +164,13 @@ func (s *Screen) verification(f *fix.Fix) string {
 				name += "\n" + strings.Repeat(" ", 4+wide)
 			}
 			b.WriteString(name + "  " + s.paint(colour, pad(result, 10)) + "  " + ms(c.DurationMS) + "\n")
+			if c.Command != "" {
+				line, _, more := strings.Cut(c.Command, "\n")
+				if more {
+					line += " …"
+				}
+				b.WriteString("      $ " + cut(Harmless(line), s.wide()-8) + "\n")
+			}
 		}
 	}
 	original, named := restored(f.Verification)
