@@ -170,8 +170,8 @@ func (d *definition) follow(name string) (to string, ok bool) {
 	return "", false
 }
 
-// lstat returns the type of what is at a name once the patch is applied, and the text of a link; nil: nothing, or a
-// folder. gone is whether the patch removes it.
+// lstat returns a file or link as it is once the patch is applied: its type, and the text of a link. It is nil for a
+// folder, and where there is nothing. gone reports whether the patch removes it.
 func (d *definition) lstat(name string) (f *patch.File, gone bool) {
 	if f, changed := d.after[name]; changed {
 		return f, f == nil

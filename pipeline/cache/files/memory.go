@@ -189,8 +189,8 @@ func (m *Memory) Look(ctx context.Context) (*View, error) {
 	return m.last, nil
 }
 
-// anyMade reports whether a walk found a new file that may have been made after a time. If git was asked then, it may not
-// have known of it.
+// anyMade reports whether a walk found a new file that may have been made after a time. If git was asked then, it may
+// not have known of it.
 func (m *Memory) anyMade(found *tree.Manifest, at time.Time) bool {
 	return slices.ContainsFunc(found.Anew, func(i int) bool {
 		e := &found.Entries[i]
